@@ -27,7 +27,6 @@ def least_cost_order(preferences: FloatArray) -> tuple[IntArray, bool]:
     """
     preferences = np.ascontiguousarray(preferences, np.float64)
     circles = circles_in_order(preferences)
-    _check_sizes(circles)
     order = np.empty(len(preferences), np.int64)
     return order, bool(_solve(preferences, circles, order))
 
@@ -40,9 +39,7 @@ def least_cost_ranks(preferences: FloatArray) -> IntArray:
 
     def solve(first: int, last: int) -> None:
         for table, order in zip(tables[first:last], orders[first:last], strict=True):
-            circles = circles_in_order(table)
-            _check_sizes(circles)
-            _solve(table, circles, order)
+            _solve(table, circles_in_order(table), order)
 
     apply_to_each(solve, *zip(*even_ranges(np.ones(len(tables)), smallest=8, per_core=16), strict=True))
     ranks = np.empty_like(orders)
@@ -66,10 +63,6 @@ def circles_in_order(preferences: FloatArray) -> IntArray:
             if not edges[np.ix_(remaining & ~members, members)].any():  # nobody left is preferred to it
                 circles[members] = number
                 break
-    return circles
-
-
-def _check_sizes(circles: IntArray) -> None:
     largest = int(np.bincount(circles).max(initial=0))
     if largest > LARGEST:
         raise InputError(
@@ -77,6 +70,7 @@ def _check_sizes(circles: IntArray) -> None:
             f"{LARGEST}",
             remedy="leave this method out, or rank fewer systems",
         )
+    return circles
 
 
 @numba.njit(cache=True, nogil=True)

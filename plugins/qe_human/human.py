@@ -4,7 +4,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import combinations
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -76,10 +75,6 @@ class Human(Printable):
     scores: FloatArray | None = None
     preferences: Preferences | None = None
     system_scores: FloatArray | None = None
-
-    @property
-    def pairs(self) -> list[tuple[int, int]]:
-        return list(combinations(range(len(self.systems)), 2))
 
     def judged(self) -> BoolArray:
         shape = len(self.segments), len(self.systems)

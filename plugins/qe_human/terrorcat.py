@@ -289,7 +289,9 @@ def train(
     candidate = Candidate(learner, dict(learner_params or {}))
     if LEARNERS.get(learner).takes_trees or candidate.pairwise:
         raise InputError(f"the learner '{learner}' takes no plain features", location="--learner")
-    differences, segment = _differences(pairs, segment_names, frequencies, reference)
+    differences, segment = differences_of(
+        pairs.systems, pairs.segment, (pairs.better, pairs.worse), segment_names, frequencies, reference
+    )
     if len(differences) < _FEWEST:
         raise InputError(
             f"{len(differences)} ranked pairs have translations, fewer than {_FEWEST}",
@@ -315,13 +317,6 @@ def train(
     }  # fmt: skip
     pipeline = _fitted(candidate, differences, names, seed)
     return TerrorCat(pipeline, candidate, language, slope, about, names)
-
-
-def _differences(
-    pairs: RankedPairs, segment_names: Sequence[str], frequencies: Frequencies, reference: str
-) -> tuple[FloatArray, NDArray[np.int64]]:
-    sides = (pairs.better, pairs.worse)
-    return differences_of(pairs.systems, pairs.segment, sides, segment_names, frequencies, reference)
 
 
 def differences_of(

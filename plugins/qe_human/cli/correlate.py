@@ -14,7 +14,6 @@ from qe.cli.shared.printing import Result
 
 if TYPE_CHECKING:
     from qe.display.table import Table
-    from qe_human.human import Correlation
     from qe_human.metric_evaluation.report import MetaReport
 
 
@@ -91,6 +90,8 @@ def correlate(
     output:
       -o, --output DIR  Folder for JSON, tables and plots.
     """
+    from features.basics.assignments import configured
+    from qe_human.human import CORRELATIONS
     from qe_human.metric_evaluation import reading, report
     from qe_human.metric_evaluation.comparison import Settings
     from qe_human.metric_evaluation.report import meta_report
@@ -99,7 +100,9 @@ def correlate(
         # A missing package is told before any work.
         from qe_human.metric_evaluation.report_files import write_reports
     settings = Settings(samples, permutations, seed, confidence, correct, level, resample, exchange)  # type: ignore[arg-type]
-    chosen = _correlations(correlations, seed)
+    every = sorted(CORRELATIONS.names, key=lambda name: (CORRELATIONS.get(name).level, name))
+    texts = dict.fromkeys(correlations or [*every[:1], "acc_eq:group=none", *every[1:]])
+    chosen = {text: configured(CORRELATIONS, text, {"seed": seed}) for text in texts}
     _check_sources(metrics, human, rankings, metrics_eval)
     reports, tables, errors = [], metrics or [], lower_is_better or []
     for one in pair or (None,):
@@ -126,15 +129,6 @@ def _figures(reports: "list[MetaReport]") -> dict[str, float]:
     if len(reports) == 1:
         return reports[0].figures()
     return {f"{one.name}.{key}": value for one in reports for key, value in one.figures().items()}
-
-
-def _correlations(names: list[str] | None, seed: int) -> "dict[str, Correlation]":
-    from features.basics.assignments import configured
-    from qe_human.human import CORRELATIONS
-
-    every = sorted(CORRELATIONS.names, key=lambda name: (CORRELATIONS.get(name).level, name))
-    texts = list(dict.fromkeys(names or [*every[:1], "acc_eq:group=none", *every[1:]]))
-    return {text: configured(CORRELATIONS, text, {"seed": seed}) for text in texts}
 
 
 def _check_sources(

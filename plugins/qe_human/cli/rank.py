@@ -2,7 +2,7 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from annotated_types import Interval
 
@@ -10,9 +10,6 @@ from features.basics.errors import InputError, known_name
 from features.basics.progress import Progress
 from qe.cli.shared.options import MAX_SAMPLES, Seed
 from qe.cli.shared.printing import Result
-
-if TYPE_CHECKING:
-    from qe_human.ranking_method import RankingMethod
 
 
 def rank(
@@ -66,15 +63,22 @@ def rank(
     output:
       -o, --output DIR  Folder for reports, tables and plots.
     """
+    from features.basics.assignments import configured
     from qe_human.judgements import ranking_tables
     from qe_human.judgements.ranking_report import RankSettings, ranking_report
     from qe_human.judgements.ranking_tables import figures, ranking_table, rankings_json
     from qe_human.judgements.reading import chosen_pairs, read_judgements
+    from qe_human.ranking_method import RANKINGS
 
     if output is not None or track:
         # A missing package is told before any work.
         from qe_human.judgements.report_files import write_reports
-    made = _methods(methods, seed)
+    # The findings of WMT 2012 give rank ranges for expected wins: by default, it leads.
+    texts = list(dict.fromkeys(methods or sorted(RANKINGS.names, key=lambda x: (x != "expected_wins", x))))
+    kinds = [text.partition(":")[0] for text in texts]
+    # One method with two settings is told apart by them.
+    keys = [kind if kinds.count(kind) == 1 else text for kind, text in zip(kinds, texts, strict=True)]
+    made = {key: configured(RANKINGS, text, {"seed": seed}) for key, text in zip(keys, texts, strict=True)}
     settings = RankSettings(
         reference, with_reference, _ranges(ranges, list(made)), samples, seed, confidence, level,
         None if correct == "none" else correct, tuple(constrained or ()), draw,  # type: ignore[arg-type]
@@ -98,19 +102,6 @@ def rank(
             "markdown": lambda: "\n".join(map(ranking_tables.markdown, reports)),
         },
     )  # fmt: skip
-
-
-def _methods(names: list[str] | None, seed: int) -> "dict[str, RankingMethod]":
-    from features.basics.assignments import configured
-    from qe_human.ranking_method import RANKINGS
-
-    # The findings of WMT 2012 give rank ranges for expected wins: by default, it leads.
-    every = sorted(RANKINGS.names, key=lambda name: (name != "expected_wins", name))
-    texts = list(dict.fromkeys(names or every))
-    kinds = [text.partition(":")[0] for text in texts]
-    # One method with two settings is told apart by them.
-    keys = [kind if kinds.count(kind) == 1 else text for kind, text in zip(kinds, texts, strict=True)]
-    return {key: configured(RANKINGS, text, {"seed": seed}) for key, text in zip(keys, texts, strict=True)}
 
 
 def _ranges(names: list[str] | None, methods: list[str]) -> tuple[str, ...] | None:

@@ -1,8 +1,8 @@
 """Agreement on pairs of translations that people compared, directly or by their scores: Kendall, acc_eq."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, ClassVar, Literal
 
 import numba
@@ -36,11 +36,17 @@ class Pairs:
 def pairs_within_segments(human: Human, defined: BoolArray, *, ties: bool) -> Pairs:
     """All pairs of systems on each segment, ties too with `ties`; raises InputError if there are none."""
     if human.scores is not None:
-        segment, a, b, sign = _of_scores(human.scores, human.pairs, defined)
-    elif (judged := human.preferences) is not None:
-        both = defined[judged.segment, judged.first] & defined[judged.segment, judged.second]
-        segment, a, b = judged.segment[both], judged.first[both], judged.second[both]
-        sign = judged.outcome[both].astype(np.float64)
+        scores, judged = human.scores, defined & ~np.isnan(human.scores)
+        none = np.empty(0, np.int64)
+        parts: list[tuple[IntArray, IntArray, IntArray, FloatArray]] = [(none, none, none, np.empty(0))]
+        for i, j in combinations(range(len(human.systems)), 2):
+            rows = np.flatnonzero(judged[:, i] & judged[:, j])
+            parts.append((rows, 0 * rows + i, 0 * rows + j, np.sign(scores[rows, i] - scores[rows, j])))
+        segment, a, b, sign = (np.concatenate(column) for column in zip(*parts, strict=True))
+    elif (given := human.preferences) is not None:
+        both = defined[given.segment, given.first] & defined[given.segment, given.second]
+        segment, a, b = given.segment[both], given.first[both], given.second[both]
+        sign = given.outcome[both].astype(np.float64)
     else:
         raise InputError("needs human judgements of segments, but there are only system scores")
     if not ties:
@@ -56,21 +62,6 @@ def pairs_within_segments(human: Human, defined: BoolArray, *, ties: bool) -> Pa
     groups, starts = np.unique(segment, return_index=True)
     cells = np.stack([used // systems, used % systems], axis=1)
     return Pairs(cells, first, second, sign.astype(np.int8), np.append(starts, len(segment)), groups)
-
-
-def _of_scores(
-    scores: FloatArray, pairs: Sequence[tuple[int, int]], defined: BoolArray
-) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
-    judged = defined & ~np.isnan(scores)
-    parts = []
-    for a, b in pairs:
-        rows = np.flatnonzero(judged[:, a] & judged[:, b])
-        parts.append((rows, 0 * rows + a, 0 * rows + b, np.sign(scores[rows, a] - scores[rows, b])))
-    none = np.empty(0, np.int64)
-    if not parts:
-        return none, none, none, np.empty(0)
-    segment, first, second, sign = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return segment, first, second, sign
 
 
 @CORRELATIONS.register("kendall_wmt12")
@@ -135,7 +126,9 @@ def calibrated_on_all_pairs(
     best = int(np.argmax(at_edge))
     # If all differences of a bin are the same, its edge says all.
     inside = (gains > 0) & (low < high) & (at_edge[:-1] + gains >= at_edge[best])
-    sizes, changes = _collected(values, gold, width, inside, int((gains + losses)[inside].sum()))
+    total = int((gains + losses)[inside].sum())
+    sizes, changes = np.empty(total), np.empty(total, np.int64)
+    _collect(values, gold, width, inside, sizes, changes)
     order = np.argsort(sizes, kind="stable")
     sizes, changes = sizes[order], changes[order]
     bins = np.minimum((sizes / width).astype(np.int64), _BINS - 1)
@@ -148,14 +141,6 @@ def calibrated_on_all_pairs(
         answers.append((int(reached[last][place]), -float(sizes[first:end][last][place])))
     correct, threshold = max(answers)  # of equal ones, the smallest threshold
     return abs(threshold), correct / pairs
-
-
-def _collected(
-    values: FloatArray, gold: FloatArray, width: float, indices: Any, total: int
-) -> tuple[FloatArray, Any]:
-    sizes, changes = np.empty(total), np.empty(total, np.int64)
-    _collect(values, gold, width, indices, sizes, changes)
-    return sizes, changes
 
 
 @numba.njit(cache=True, nogil=True)
@@ -239,7 +224,7 @@ class _PairProblem(Problem):
 
     def resampled(self, values: FloatArray) -> Resampled:
         pairs = self.pairs
-        steps = _Steps.correlate(values[pairs.first] - values[pairs.second], pairs.sign)
+        steps = _steps(values[pairs.first] - values[pairs.second], pairs.sign)
         places = np.repeat(np.arange(len(pairs.groups)), np.diff(pairs.starts))
 
         def score(segments: FloatArray, systems: FloatArray) -> float:
@@ -250,20 +235,18 @@ class _PairProblem(Problem):
             if not counted.sum() > 0:
                 return float("nan")
             shares = counted / np.where(totals > 0, totals, 1.0) / counted.sum()
-            return float(_best(*vars(steps).values(), each * shares[places], self.calibrate))
+            return float(_best(*steps, each * shares[places], self.calibrate))
 
         return score
 
     def exchanged(self, first: FloatArray, second: FloatArray, heads: BoolArray) -> FloatArray:
         pairs, sides = self.pairs, (first, second)
         faces = [one[pairs.first] - two[pairs.second] for one in sides for two in sides]
-        steps = _Steps.correlate(np.concatenate(faces), np.tile(pairs.sign, len(faces)))
+        steps = _steps(np.concatenate(faces), np.tile(pairs.sign, len(faces)))
         sizes = np.diff(pairs.starts)
         weight = np.repeat(1.0 / sizes / len(sizes), sizes)
         values, coins = np.empty(heads.shape[1]), np.ascontiguousarray(heads).view(np.uint8)
-        _best_of_exchanges(
-            *vars(steps).values(), weight, pairs.first, pairs.second, coins, values, self.calibrate
-        )
+        _best_of_exchanges(*steps, weight, pairs.first, pairs.second, coins, values, self.calibrate)
         return values
 
     def calibrated(self, values: FloatArray) -> tuple[float, float]:
@@ -299,7 +282,13 @@ class _AllProblem(_PairProblem):
         self.cells, self.gold = np.argwhere(judged), human.scores[judged]
         if len(self.cells) < 2:
             raise InputError("needs at least 2 translations that people and all metrics score")
-        first, second = (side.astype(np.int32) for side in _drawn_pairs(len(self.cells), seed))
+        n = len(self.cells)
+        if n * (n - 1) // 2 <= _DRAWN:
+            first, second = (side.astype(np.int32) for side in np.triu_indices(n, 1))
+        else:
+            rng = np.random.default_rng(seed)
+            first = np.sort(rng.integers(0, n, _DRAWN)).astype(np.int32)  # neighbours in memory
+            second = ((first + rng.integers(1, n, _DRAWN)) % n).astype(np.int32)
         sign = np.sign(self.gold[first] - self.gold[second]).astype(np.int8)
         self.pairs = Pairs(self.cells, first, second, sign, np.array([0, len(first)]), np.zeros(1, np.int64))
 
@@ -337,30 +326,15 @@ def best_threshold(
     return float(thresholds[last][best]), float(accuracies[last][best])
 
 
-def _drawn_pairs(n: int, seed: int) -> tuple[IntArray, IntArray]:
-    if n * (n - 1) // 2 <= _DRAWN:
-        first, second = np.triu_indices(n, 1)
-        return first, second
-    rng = np.random.default_rng(seed)
-    first = np.sort(rng.integers(0, n, _DRAWN))  # neighbours in memory
-    second = (first + rng.integers(1, n, _DRAWN)) % n
-    return first, second
-
-
-@dataclass(frozen=True, eq=False)
-class _Steps:
-    order: IntArray
-    change: NDArray[np.int8]
-    ends: BoolArray
-    zeros: int
-
-    @classmethod
-    def correlate(cls, differences: FloatArray, sign: NDArray[np.signedinteger]) -> "_Steps":
-        sizes = np.abs(differences)
-        order = np.argsort(sizes, kind="stable")
-        change = np.where(sign == 0, 1, -(differences * sign > 0).astype(np.int8))[order]
-        ends = np.append(np.diff(sizes[order]) > 0, True)
-        return cls(order, change.astype(np.int8), ends, int((sizes == 0).sum()))
+def _steps(
+    differences: FloatArray, sign: NDArray[np.signedinteger]
+) -> tuple[IntArray, NDArray[np.int8], BoolArray, int]:
+    """Places by size of the difference, what each adds once tied, where equal sizes end, how many are 0."""
+    sizes = np.abs(differences)
+    order = np.argsort(sizes, kind="stable")
+    change = np.where(sign == 0, 1, -(differences * sign > 0).astype(np.int8))[order]
+    ends = np.append(np.diff(sizes[order]) > 0, True)
+    return order, change.astype(np.int8), ends, int((sizes == 0).sum())
 
 
 @numba.njit(cache=True, nogil=True)

@@ -184,17 +184,6 @@ class JudgedSystems(Problem):
             means = np.bincount(system, weight * values, k) / np.bincount(system, weight, k)
         return np.asarray(means[self.judged])
 
-    def exchanged_means(
-        self, x: FloatArray, y: FloatArray, heads: BoolArray
-    ) -> tuple[FloatArray, FloatArray]:
-        system = self.cells[:, 1]
-        steps = sparse.csr_array((y - x, (system, np.arange(len(x)))), shape=(len(self.judged), len(x)))
-        sums = np.bincount(system, x, len(self.judged))[:, None] + steps @ heads.astype(np.float64)
-        both = np.bincount(system, x + y, len(self.judged))
-        count = np.bincount(system, minlength=len(self.judged))[self.judged]
-        first, second = sums[self.judged], (both[:, None] - sums)[self.judged]
-        return first.T / count, second.T / count
-
 
 class SystemProblem(JudgedSystems):
     def __init__(
@@ -213,10 +202,15 @@ class SystemProblem(JudgedSystems):
         return float(self.correlation.correlate(metric[shown], human[shown], drawn[shown]))
 
     def exchanged(self, x: FloatArray, y: FloatArray, heads: BoolArray) -> FloatArray:
+        system, k = self.cells[:, 1], len(self.judged)
+        steps = sparse.csr_array((y - x, (system, np.arange(len(x)))), shape=(k, len(x)))
+        sums = np.bincount(system, x, k)[:, None] + steps @ heads.astype(np.float64)
+        sides = sums, np.bincount(system, x + y, k)[:, None] - sums
+        count = np.bincount(system, minlength=k)[self.judged]
         human = self.human.of_systems(self.each_segment)[self.judged]
         first, second = (
-            self.correlation.correlate(means, human, np.ones(len(human)))
-            for means in self.exchanged_means(x, y, heads)
+            self.correlation.correlate(side[self.judged].T / count, human, np.ones(len(human)))
+            for side in sides
         )
         return first - second
 

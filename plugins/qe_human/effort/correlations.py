@@ -53,37 +53,28 @@ def spearman_association(
     n = len(columns[0])
 
     def rescore(counts: CountArray) -> FloatArray:
-        return _rho(columns, counts)
+        spearman = Spearman().resample
+        xy = spearman(columns[0], columns[1], counts)
+        if len(columns) == 2:
+            return xy
+        xz, yz = (spearman(column, columns[2], counts) for column in columns[:2])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            partial = (xy - xz * yz) / np.sqrt((1 - xz**2) * (1 - yz**2))
+        return np.asarray(np.where(np.isfinite(partial), partial, np.nan))
 
     rho = float(rescore(np.ones((1, n), np.int32))[0])
     if np.isnan(rho):
         return Association(rho, (np.nan, np.nan), np.nan, n)
     drawn = bootstrap_rescored(rescore, n, samples=samples, seed=seed)
-    null = np.empty(permutations)
-    _shuffle_products(*_residuals(columns), seed, null)
-    p = p_value(null, rho, "two-sided", exact=False, tolerance=rounding(null, rho))
-    return Association(rho, percentile_interval(drawn), p, n)
-
-
-def _rho(columns: list[FloatArray], counts: CountArray) -> FloatArray:
-    spearman = Spearman().resample
-    xy = spearman(columns[0], columns[1], counts)
-    if len(columns) == 2:
-        return xy
-    xz, yz = (spearman(column, columns[2], counts) for column in columns[:2])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        partial = (xy - xz * yz) / np.sqrt((1 - xz**2) * (1 - yz**2))
-    return np.asarray(np.where(np.isfinite(partial), partial, np.nan))
-
-
-def _residuals(columns: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
     ranks = [stats.rankdata(column) for column in columns]
     ranks = [column - column.mean() for column in ranks]
     if len(ranks) == 3:
-        control = ranks[2]
-        ranks = [column - control * (column @ control) / (control @ control) for column in ranks[:2]]
-    x, y = (column / np.sqrt(column @ column) for column in ranks)
-    return x, y
+        held = ranks[2]
+        ranks = [column - held * (column @ held) / (held @ held) for column in ranks[:2]]
+    null = np.empty(permutations)
+    _shuffle_products(*(column / np.sqrt(column @ column) for column in ranks), seed, null)
+    p = p_value(null, rho, "two-sided", exact=False, tolerance=rounding(null, rho))
+    return Association(rho, percentile_interval(drawn), p, n)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -148,7 +139,15 @@ def correlations(
     draws = draws or Draws()
     correlated = []
     for done, name in enumerate(table.columns):
-        correlated.append(_association(table[name].to_numpy(np.float64), effort, rows, control, draws))
+        values = table[name].to_numpy(np.float64)
+        used = _defined(rows, values, effort, control)
+        held = None if control is None else control[used]
+        correlated.append(
+            spearman_association(
+                values[used], effort[used], held,
+                samples=draws.samples, permutations=draws.permutations, seed=draws.seed,
+            )
+        )  # fmt: skip
         progress(stage, done + 1, len(table.columns))
     corrected = correct([association.p for association in correlated], draws.correction)
     return [
@@ -165,16 +164,6 @@ def split_name(column: str) -> tuple[str, str]:
     """
     first, _, rest = column.partition(" ")
     return (first, rest) if first in WORD_CLASSES else (ALL, column)
-
-
-def _association(
-    values: FloatArray, effort: FloatArray, rows: Rows, control: FloatArray | None, draws: Draws
-) -> Association:
-    rows = _defined(rows, values, effort, control)
-    return spearman_association(
-        values[rows], effort[rows], None if control is None else control[rows],
-        samples=draws.samples, permutations=draws.permutations, seed=draws.seed,
-    )  # fmt: skip
 
 
 def _defined(rows: Rows, *columns: FloatArray | None) -> Rows:

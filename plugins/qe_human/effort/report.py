@@ -38,7 +38,6 @@ from qe_human.effort.sets import (
     discrepancies,
     four_sets,
     marked_segment,
-    most_telling,
 )
 
 LOTS = 100  # other comparison sets that correlations are computed on
@@ -81,9 +80,7 @@ class EffortReport(Printable):
 
     @property
     def sets(self) -> dict[str, NDArray[np.int64]]:
-        return {
-            f"{pair.name}, {side} score": rows for pair in self.pairs for side, rows in _sides(pair).items()
-        }
+        return _named_sets(self.pairs)
 
     def to_json(self) -> dict[str, Any]:
         return plain_fields({
@@ -110,6 +107,13 @@ class EffortReport(Printable):
     def summary(self) -> Table:
         """The sets of segments whose scores do not fit their edits."""
         return sets_table(self)
+
+
+def _named_sets(pairs: Sequence[SetPair]) -> dict[str, NDArray[np.int64]]:
+    named = {}
+    for pair in pairs:
+        named |= {f"{pair.name}, low score": pair.low, f"{pair.name}, high score": pair.high}
+    return named
 
 
 def edited(shares: FloatArray) -> FloatArray:
@@ -154,9 +158,19 @@ def analyse(
         raise InputError("all post-edits are empty", remedy="check the order of the files")
     pairs = four_sets(effort, rates, limits, draws.seed)
     table, data = counts.table(), _Scored(sides, effort, rates, pairs, limits, draws)
+    texts = [layer.fingerprint for side in sides for layer in (side.words, side.lemmas, side.classes)]
+    settings = {
+        "limits": asdict(limits),
+        **asdict(draws),
+        "confidence": 0.95,
+        "lots": LOTS,
+        "texts": digest(*texts),
+        "effort": digest(effort.tobytes()),
+        "versions": {name: importlib.metadata.version(name) for name in ("numpy", "scipy", "simplemma")},
+    }
     return EffortReport(
         counts, table, effort, rates, pairs, _correlations(data, table, progress),
-        _telling(data, labels, source, telling), _notes(data), {**_recipe(data), **(recipe or {})},
+        _telling(data, labels, source, telling), _notes(data), {**settings, **(recipe or {})},
     )  # fmt: skip
 
 
@@ -207,15 +221,12 @@ def _telling(
         score, rate, gap = (float(values[row]) for values in (data.effort, data.rates, discrepancy))
         return marked_segment(row, labels, data.sides, score, rate, gap, text)
 
-    return {
-        f"{pair.name}, {side} score": [marked(row) for row in most_telling(discrepancy, rows, count).tolist()]
-        for pair in data.pairs
-        for side, rows in _sides(pair).items()
-    }
-
-
-def _sides(pair: SetPair) -> dict[str, NDArray[np.int64]]:
-    return {"low": pair.low, "high": pair.high}
+    telling = {}
+    for name, rows in _named_sets(data.pairs).items():
+        defined = rows[np.isfinite(discrepancy[rows])]
+        order = np.argsort(-np.abs(discrepancy[defined]), kind="stable")
+        telling[name] = [marked(row) for row in defined[order[:count]].tolist()]
+    return telling
 
 
 def _notes(data: _Scored) -> list[str]:
@@ -253,19 +264,6 @@ def _wanted(pair: SetPair, limits: Limits) -> str:
     return f"a score of at least {limits.high_effort:g} and a TER of at least {limits.high_ter:g}"
 
 
-def _recipe(data: _Scored) -> dict[str, Any]:
-    texts = [layer.fingerprint for side in data.sides for layer in (side.words, side.lemmas, side.classes)]
-    return {
-        "limits": asdict(data.limits),
-        **asdict(data.draws),
-        "confidence": 0.95,
-        "lots": LOTS,
-        "texts": digest(*texts),
-        "effort": digest(data.effort.tobytes()),
-        "versions": {name: importlib.metadata.version(name) for name in ("numpy", "scipy", "simplemma")},
-    }
-
-
 STRONGEST = 6  # correlations by word class that are shown of each population
 
 
@@ -278,50 +276,35 @@ def category_title(name: str) -> str:
     return name.replace("_", " ").replace("pos ", "POS ")
 
 
-def overall(report: EffortReport) -> list[tuple[Correlation, ...]]:
-    columns = [
-        [c for c in correlations if c.word_class == ALL] for correlations in report.correlations.values()
-    ]
-    return list(zip(*columns, strict=True))
-
-
-def strongest(correlations: Sequence[Correlation], count: int) -> list[Correlation]:
-    known = [c for c in correlations if c.word_class != ALL and c.association.rho == c.association.rho]
-    return sorted(known, key=lambda c: -abs(c.association.rho))[:count]
-
-
 def sets_table(report: EffortReport) -> Table:
     """The four sets; Koponen 2012, table 1."""
     columns = [Column("set"), Column("segments"), Column("tokens", drop=3), Column("mean TER")]
     columns += [Column("mean score"), Column("edited words", drop=1), Column("reordered words", drop=2)]
-    rows = [_set_cells(name, report.describe(rows)) for name, rows in report.sets.items()]
-    return Table(f"{count(len(report.effort))} segments", columns, rows)
-
-
-def _set_cells(name: str, description: Mapping[str, Any]) -> list[str]:
-    means = [number(description[key], 2) for key in ("mean_ter", "mean_effort")]
-    return [name, count(description["segments"]), count(description["tokens"]), *means,
-            percent(description["edited"]), percent(description["reordered"])]  # fmt: skip
+    cells = []
+    for name, rows in report.sets.items():
+        described = report.describe(rows)
+        means = [number(described[key], 2) for key in ("mean_ter", "mean_effort")]
+        shares = [percent(described[key]) for key in ("edited", "reordered")]
+        cells.append([name, count(described["segments"]), count(described["tokens"]), *means, *shares])
+    return Table(f"{count(len(report.effort))} segments", columns, cells)
 
 
 def correlations_table(report: EffortReport) -> Table:
     """Correlations over all words, with intervals; Koponen 2012, tables 2 and 3."""
     title = "Spearman with the score (higher: less effort), 95 % intervals"
-    rows = [[category_title(row[0].category), *map(correlation_cell, row)] for row in overall(report)]
+    overall = [[c for c in found if c.word_class == ALL] for found in report.correlations.values()]
+    rows = [
+        [category_title(row[0].category), *map(correlation_cell, row)] for row in zip(*overall, strict=True)
+    ]
     columns = [Column("category"), *map(Column, report.correlations)]
-    return Table(
-        title,
-        columns,
-        rows,
-        [f"p corrected ({report.recipe['correction']}) over all categories and word classes"],
-    )
+    note = f"p corrected ({report.recipe['correction']}) over all categories and word classes"
+    return Table(title, columns, rows, [note])
 
 
 def strongest_table(name: str, correlations: Sequence[Correlation], count: int) -> Table:
-    rows = [
-        (f"{c.word_class}, {category_title(c.category)}", correlation_cell(c))
-        for c in strongest(correlations, count)
-    ]
+    known = [c for c in correlations if c.word_class != ALL and c.association.rho == c.association.rho]
+    strongest = sorted(known, key=lambda c: -abs(c.association.rho))[:count]
+    rows = [(f"{c.word_class}, {category_title(c.category)}", correlation_cell(c)) for c in strongest]
     return Table(f"strongest by word class, {name}", [Column("words"), Column("Spearman")], rows)
 
 

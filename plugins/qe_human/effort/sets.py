@@ -98,7 +98,6 @@ class SetPair:
 
     name        `low TER` or `high TER`
     low, high   rows with low scores (much effort) and with high ones
-    chosen      the side chosen by its limits: `low` or `high`; the other is its comparison
     difference  largest difference of TER between segments that belong together; NaN for empty sets
     unmatched   chosen segments without a partner; they are in neither side
     """
@@ -106,7 +105,6 @@ class SetPair:
     name: str
     low: Rows
     high: Rows
-    pairs: str
     difference: float
     unmatched: int = 0
 
@@ -139,24 +137,21 @@ def four_sets(
     )
     defined = np.isfinite(ter)
     generator = np.random.default_rng(seed)
-    pairs, others = _matched(little, np.flatnonzero(high & defined), ter, generator)
-    low_ter = SetPair("low TER", pairs, others, "low", _largest(ter, pairs, others), len(little) - len(pairs))
-    pairs, others = _matched(much, np.flatnonzero(low & defined), ter, generator)
-    return low_ter, SetPair(
-        "high TER", others, pairs, "high", _largest(ter, pairs, others), len(much) - len(pairs)
-    )
+    pairs, others, largest = _matched(little, np.flatnonzero(high & defined), ter, generator)
+    low_ter = SetPair("low TER", pairs, others, largest, len(little) - len(pairs))
+    pairs, others, largest = _matched(much, np.flatnonzero(low & defined), ter, generator)
+    return low_ter, SetPair("high TER", others, pairs, largest, len(much) - len(pairs))
 
 
 def _matched(
-    pairs: Rows, candidates: Rows, ter: FloatArray, generator: np.random.Generator
-) -> tuple[Rows, Rows]:
-    costs = np.abs(ter[pairs][:, None] - ter[candidates][None, :])
+    chosen: Rows, candidates: Rows, ter: FloatArray, generator: np.random.Generator
+) -> tuple[Rows, Rows, float]:
+    """The chosen rows with a partner, their partners, and the largest difference of TER."""
+    costs = np.abs(ter[chosen][:, None] - ter[candidates][None, :])
     matched, right = linear_sum_assignment(costs + _TIE * generator.random(costs.shape))
-    return pairs[matched], candidates[right]
-
-
-def _largest(ter: FloatArray, matched: Rows, right: Rows) -> float:
-    return float(np.abs(ter[matched] - ter[right]).max()) if len(matched) else float("nan")
+    left, partners = chosen[matched], candidates[right]
+    largest = float(np.abs(ter[left] - ter[partners]).max()) if len(left) else float("nan")
+    return left, partners, largest
 
 
 @dataclass(frozen=True)
@@ -192,12 +187,6 @@ def discrepancies(effort: FloatArray, ter: FloatArray) -> FloatArray:
     result = np.full(len(ter), np.nan)
     result[there] = (rankdata(effort[there]) - rankdata(-ter[there])) / max(int(there.sum()), 1)
     return result
-
-
-def most_telling(discrepancy: FloatArray, rows: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    defined = rows[np.isfinite(discrepancy[rows])]
-    order = np.argsort(-np.abs(discrepancy[defined]), kind="stable")
-    return np.asarray(defined[order[:count]])
 
 
 def marked_segment(

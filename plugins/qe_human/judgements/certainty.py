@@ -106,11 +106,14 @@ def resampled_tables(
     )  # how often each task adds to each cell
     block = max(1, min(64, _BLOCK_BYTES // (4 * judged.tasks + 16 * k * k)))
     firsts = range(0, samples, block)
-    units, of_task = _units(judged, draw)
+    codes = judged.segment if draw == "segments" else judged.judge
+    if draw == "tasks":
+        codes = np.arange(judged.tasks, dtype=np.int32)
+    units, of_task = np.unique(codes, return_inverse=True)
 
     def tables_of(first: int) -> NDArray[np.int64]:
         last = min(first + block, samples)
-        return np.asarray((counts.T @ bootstrap_counts(units, seed, first, last)[:, of_task].T).T)
+        return np.asarray((counts.T @ bootstrap_counts(len(units), seed, first, last)[:, of_task].T).T)
 
     for first, flat in zip(firsts, side_by_side(tables_of, firsts), strict=True):
         progress("bootstrap", first, samples)
@@ -135,13 +138,6 @@ def resampled_ranks(
             own = np.ix_(range(len(wins)), systems[name], systems[name])
             ranks[name].append(method.ranks(wins[own], ties[own]))
     return {name: np.concatenate(blocks) for name, blocks in ranks.items()}
-
-
-def _units(judged: Comparisons, draw: Draw) -> tuple[int, IntArray]:
-    if draw == "tasks":
-        return judged.tasks, np.arange(judged.tasks)
-    codes, unit = np.unique(judged.segment if draw == "segments" else judged.judge, return_inverse=True)
-    return len(codes), unit
 
 
 def rank_ranges(ranks: IntArray, confidence: float = 0.95) -> IntArray:
@@ -212,13 +208,12 @@ def agreement(judged: Sequence[Comparisons], samples: int = 1000, seed: int = 0)
     scores = np.full((1, 2), np.nan)
     if samples > 0:
         scores = bootstrap_scores(statistics, _kappas, samples=samples, seed=seed)[0]
-    return Agreement(*(_kappa(sums, column, scores[:, i]) for i, column in enumerate((_BETWEEN, _WITHIN))))
-
-
-def _kappa(sums: FloatArray, column: slice, resampled: FloatArray) -> Kappa:
-    observed, chance = (float(x) for x in _shares(sums, column))
-    kappa = float(_kappas(sums)[0 if column is _BETWEEN else 1])
-    return Kappa(int(sums[column][1]), observed, chance, kappa, percentile_interval(resampled))
+    kappas = []
+    for i, column in enumerate((_BETWEEN, _WITHIN)):
+        observed, chance = (float(x) for x in _shares(sums, column))
+        kappa, ci = float(_kappas(sums)[i]), percentile_interval(scores[:, i])
+        kappas.append(Kappa(int(sums[column][1]), observed, chance, kappa, ci))
+    return Agreement(*kappas)
 
 
 def _kappas(sums: FloatArray) -> FloatArray:

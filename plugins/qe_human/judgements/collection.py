@@ -3,7 +3,6 @@
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,14 +45,10 @@ class PairwiseCounts:
         """(k, k) the preference for a over b: wins minus losses if there are more wins, else 0."""
         return np.asarray(np.maximum(self.wins - self.wins.T, 0))
 
-    def select(self, systems: Sequence[int]) -> "PairwiseCounts":
-        index = np.asarray(systems, np.int64)
-        cells = np.ix_(index, index)
-        names = tuple(self.systems[i] for i in systems)
-        return PairwiseCounts(names, self.wins[cells], self.ties[cells])
-
     def drop(self, name: str) -> "PairwiseCounts":
-        return self.select([i for i, system in enumerate(self.systems) if system != name])
+        kept = [i for i, system in enumerate(self.systems) if system != name]
+        cells = np.ix_(kept, kept)
+        return PairwiseCounts(tuple(self.systems[i] for i in kept), self.wins[cells], self.ties[cells])
 
 
 @dataclass(frozen=True)
@@ -97,10 +92,17 @@ def circles(counts: PairwiseCounts) -> list[Circle]:
     preferred = counts.margins > 0
     threes = list(_threes(preferred))
     members = {system for three in threes for system in three}
-    longer = [
-        _shortest(preferred, knot) for knot in _knots(preferred) if len(knot) > 1 and not members & set(knot)
-    ]
-    listed = [_circle(counts, path) for path in (*threes, *longer)]
+    paths = list(threes)
+    for knot in _knots(preferred):
+        if len(knot) > 1 and not members & set(knot):
+            paths.append(min((_shortest_through(preferred, start) for start in knot), key=len))
+    margins, listed = counts.margins, []
+    for path in paths:
+        first = path.index(min(path))
+        turned = path[first:] + path[:first]
+        steps = zip(turned, turned[1:] + turned[:1], strict=True)
+        names = tuple(counts.systems[i] for i in turned)
+        listed.append(Circle(names, tuple(int(margins[a, b]) for a, b in steps)))
     return sorted(listed, key=lambda circle: -circle.weakest)
 
 
@@ -124,10 +126,6 @@ def _knots(preferred: NDArray[np.bool_]) -> list[list[int]]:
     return [np.flatnonzero(labels == label).tolist() for label in np.unique(labels)]
 
 
-def _shortest(preferred: NDArray[np.bool_], knot: list[int]) -> tuple[int, ...]:
-    return min((_shortest_through(preferred, start) for start in knot), key=len)
-
-
 def _shortest_through(preferred: NDArray[np.bool_], start: int) -> tuple[int, ...]:
     paths: deque[tuple[int, ...]] = deque([(start,)])
     seen = {start}
@@ -140,14 +138,6 @@ def _shortest_through(preferred: NDArray[np.bool_], start: int) -> tuple[int, ..
                 seen.add(after)
                 paths.append((*path, after))
     raise ValueError(f"system {start} is in no cycle")
-
-
-def _circle(counts: PairwiseCounts, path: tuple[int, ...]) -> Circle:
-    first = path.index(min(path))
-    turned = path[first:] + path[:first]
-    steps = zip(turned, turned[1:] + turned[:1], strict=True)
-    margins = counts.margins
-    return Circle(tuple(counts.systems[i] for i in turned), tuple(int(margins[a, b]) for a, b in steps))
 
 
 CodeArray = NDArray[np.int32]
@@ -291,9 +281,13 @@ class Collection(Printable):
         systems  for each of w places, n names; None for an empty place
         ranks    (n, w); -1 where left blank
         """
-        shown = np.stack([self._system_codes(names) for names in systems], axis=1)
+        shown = []
+        for names in systems:
+            places = self.systems.codes("" if name is None else name for name in names)
+            empty = self.systems.numbers.get("", -1)
+            shown.append(np.where(places == empty, -1, places).astype(np.int32))
         codes = self.pairs.codes(pairs), self.segments.codes(segments), self.judges.codes(judges)
-        self.parts.append((*codes, shown, ranks))
+        self.parts.append((*codes, np.stack(shown, axis=1), ranks))
 
     def add_counts(self, pair: str, a: str, b: str, wins: int, ties: int, losses: int) -> None:
         """Adds the judgements of a pair of systems, given once."""
@@ -311,13 +305,16 @@ class Collection(Printable):
                 f"the pair {both[0]} comes both as tasks and as counts",
                 remedy="rank them apart: intervals and agreement need tasks",
             )
-        from_tasks = {name: self._from_tasks(name) for name in self.pairs.texts}
-        return from_tasks | {name: _from_counts(name, counter) for name, counter in self.counts.items()}
-
-    def _system_codes(self, names: Sequence[str | None]) -> CodeArray:
-        codes = self.systems.codes("" if name is None else name for name in names)
-        empty = self.systems.numbers.get("", -1)
-        return np.where(codes == empty, -1, codes).astype(np.int32)
+        judged = {name: self._from_tasks(name) for name in self.pairs.texts}
+        note = "only counts are given: no intervals, no rank ranges, no agreement between judges"
+        for name, counter in self.counts.items():
+            systems = tuple(sorted({system for system, _, _ in counter}))
+            wins, ties = (
+                np.array([[counter[a, kind, b] for b in systems] for a in systems], np.int64)
+                for kind in ("wins", "ties")
+            )
+            judged[name] = JudgedPair(name, PairwiseCounts(systems, wins, ties), None, (note,))
+        return judged
 
     def _from_tasks(self, name: str) -> JudgedPair:
         number = self.pairs.numbers[name]
@@ -334,34 +331,15 @@ class Collection(Printable):
         places[codes] = np.arange(len(codes))
         systems = tuple(texts[code] for code in codes)
         judged = comparisons(systems, places[shown], ranks, segment, judge)
-        return JudgedPair(name, judged.counts(), judged, _notes(judged))
+        silent, notes = judged.tasks - len(np.unique(judged.task)), []
+        if judged.with_itself:
+            notes.append(f"{judged.with_itself} comparisons of a system with itself say nothing")
+        if judged.silent:
+            notes.append(f"shown, but compared with no other system: {', '.join(judged.silent)}")
+        if silent:
+            notes.append(f"{silent:,} of {judged.tasks:,} tasks compare no two systems")
+        return JudgedPair(name, judged.counts(), judged, tuple(notes))
 
 
 def _widened(array: NDArray[np.generic], width: int) -> NDArray[np.generic]:
     return np.pad(array, ((0, 0), (0, width - array.shape[1])), constant_values=-1)
-
-
-def _notes(judged: Comparisons) -> tuple[str, ...]:
-    silent = judged.tasks - len(np.unique(judged.task))
-    notes = []
-    if judged.with_itself:
-        notes.append(f"{judged.with_itself} comparisons of a system with itself say nothing")
-    if judged.silent:
-        notes.append(f"shown, but compared with no other system: {', '.join(judged.silent)}")
-    if silent:
-        notes.append(f"{silent:,} of {judged.tasks:,} tasks compare no two systems")
-    return tuple(notes)
-
-
-def _from_counts(name: str, counter: Counter[tuple[str, str, str]]) -> JudgedPair:
-    systems = tuple(sorted({system for system, _, _ in counter}))
-    wins, ties = (
-        np.array([[counter[a, kind, b] for b in systems] for a in systems], np.int64)
-        for kind in ("wins", "ties")
-    )
-    note = "only counts are given: no intervals, no rank ranges, no agreement between judges"
-    return JudgedPair(name, PairwiseCounts(systems, wins, ties), None, (note,))
-
-
-def name_of(path: Path) -> str:
-    return path.name.removesuffix(".gz")

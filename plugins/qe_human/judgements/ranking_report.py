@@ -9,13 +9,12 @@ from numpy.typing import NDArray
 from scipy.stats import kendalltau
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError, unknown_name
+from features.basics.errors import InputError, known_name
 from features.basics.plugins import DISTRIBUTION, versions
 from features.basics.progress import Progress, silent
 from qe.display.summary import Printable, table_by
 from qe.display.table import Table
-from qe.statistics.family import check_correction
-from qe.statistics.result import check_shares
+from qe.statistics.family import ResamplingSettings
 from qe_human.judgements.certainty import (
     DRAWS,
     Agreement,
@@ -104,11 +103,8 @@ class RankSettings:
     def __post_init__(self) -> None:
         if self.samples < 0:
             raise InputError(f"samples must be at least 0, but got {self.samples}")
-        if self.correct is not None:
-            check_correction(self.correct)
-        if self.draw not in DRAWS:
-            raise unknown_name("unit of drawing", self.draw, DRAWS)
-        check_shares(confidence=self.confidence, level=self.level)
+        known_name("unit of drawing", self.draw, DRAWS)
+        ResamplingSettings(correct=self.correct or "none", confidence=self.confidence, level=self.level)
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,10 +209,14 @@ def ranking_report(
             f"no two systems of {judged.name} are compared, the reference '{settings.reference}' aside",
             remedy="add --with-reference to rank it like a system",
         )
-    rankings, notes = _rankings(judged, counts, methods, settings, optional)
+    tasks, appearances = judged.comparisons, dict[str, int]()
+    if tasks is not None:
+        segments, judges = len(np.unique(tasks.segment)), len(np.unique(tasks.judge))
+        appearances = {"tasks": tasks.tasks, "segments": segments, "judges": judges}
+    tables = {name: judged.counts if method.counts_reference else counts for name, method in methods.items()}
+    rankings, notes = _rankings(judged, tables, appearances, methods, settings, optional)
     kept = {name: methods[name] for name in rankings}
-    ranges = _ranges(judged, counts, kept, settings, progress)
-    tables = {name: _ranked_by(method, judged, counts) for name, method in kept.items()}
+    ranges = _ranges(judged, tables, appearances, kept, settings, progress)
     results = {
         name: _result(methods[name], ranking, tables[name], counts, ranges.get(name))
         for name, ranking in rankings.items()
@@ -225,12 +225,11 @@ def ranking_report(
     mended = corrected(p_values, settings.correct or "holm")
     decisive = mended if settings.correct else p_values
     left = tested_ranks(counts.wins, decisive, settings.level)
-    tasks = judged.comparisons
     own = [] if tasks is None else [tasks.systems.index(name) for name in counts.systems]
     return RankingReport(
         judged.name,
         counts,
-        _appearances(judged),
+        appearances,
         results,
         p_values,
         mended,
@@ -241,7 +240,7 @@ def ranking_report(
         tuple(circles(counts)),
         tuple(map(tuple, knots(counts))),
         method_correlations(
-            {name: _without_reference(result.order, counts) for name, result in results.items()}
+            {name: [s for s in result.order if s in counts.systems] for name, result in results.items()}
         ),
         None if tasks is None else agreement([tasks], settings.samples, settings.seed),
         None if tasks is None else power(tasks, own, seed=settings.seed),
@@ -264,14 +263,15 @@ def _winners(
 
 def _rankings(
     judged: JudgedPair,
-    counts: PairwiseCounts,
+    tables: Mapping[str, PairwiseCounts],
+    appearances: Mapping[str, int],
     methods: Mapping[str, RankingMethod],
     settings: RankSettings,
     optional: bool,
 ) -> tuple[dict[str, Ranking], list[str]]:
     rankings, notes = {}, []
     for name, method in methods.items():
-        table = _ranked_by(method, judged, counts)
+        table = tables[name]
         try:
             rankings[name] = method.ranking(table.wins.astype(np.float64), table.ties.astype(np.float64))
         except InputError as error:
@@ -284,27 +284,22 @@ def _rankings(
         f"{name} is undefined for {system}"
         for name, ranking in rankings.items()
         if ranking.scores is not None
-        for system, score in zip(
-            _ranked_by(methods[name], judged, counts).systems, ranking.scores, strict=True
-        )
+        for system, score in zip(tables[name].systems, ranking.scores, strict=True)
         if np.isnan(score)
     ]
     if not settings.samples and judged.comparisons is not None:
         notes.append("no bootstrap samples: no rank ranges")
-    elif _unit_count(judged, settings) == 1:
+    elif appearances.get(settings.draw) == 1:
         notes.append(
             f"one {settings.draw.removesuffix('s')} only: there is nothing to draw, so no rank ranges"
         )
     return rankings, [*notes, *undefined]
 
 
-def _ranked_by(method: RankingMethod, judged: JudgedPair, counts: PairwiseCounts) -> PairwiseCounts:
-    return judged.counts if method.counts_reference else counts
-
-
 def _ranges(
     judged: JudgedPair,
-    counts: PairwiseCounts,
+    tables: Mapping[str, PairwiseCounts],
+    appearances: Mapping[str, int],
     methods: Mapping[str, RankingMethod],
     settings: RankSettings,
     progress: Progress,
@@ -315,19 +310,14 @@ def _ranges(
         for name, method in methods.items()
         if (method.resampled if wanted is None else name in wanted)
     }
-    if (
-        judged.comparisons is None
-        or settings.samples == 0
-        or not chosen
-        or _unit_count(judged, settings) == 1
-    ):
+    tasks = judged.comparisons
+    if tasks is None or settings.samples == 0 or not chosen or appearances[settings.draw] == 1:
         return {}
     systems = {
-        name: [judged.counts.systems.index(system) for system in _ranked_by(method, judged, counts).systems]
-        for name, method in chosen.items()
+        name: [judged.counts.systems.index(system) for system in tables[name].systems] for name in chosen
     }
     ranks = resampled_ranks(
-        judged.comparisons, chosen, systems,
+        tasks, chosen, systems,
         samples=settings.samples, seed=settings.seed, draw=settings.draw, progress=progress,
     )  # fmt: skip
     return {name: rank_ranges(drawn, settings.confidence) for name, drawn in ranks.items()}
@@ -346,25 +336,6 @@ def _result(
     if ranges is not None:
         told = {name: (int(low), int(high)) for name, (low, high) in zip(table.systems, ranges, strict=True)}
         groups = tuple(tuple(table.systems[i] for i in group) for group in clusters(ranking.order, ranges))
-    violated = tuple(violations(_without_reference(order, counts), counts))
+    violated = tuple(violations([name for name in order if name in counts.systems], counts))
     unit = method.unit if isinstance(method, ScoreMethod) else ""
     return MethodResult(order, scores, ranking.unique, ranking.cost, unit, violated, told, groups)
-
-
-def _without_reference(order: Sequence[str], counts: PairwiseCounts) -> list[str]:
-    return [name for name in order if name in counts.systems]
-
-
-def _unit_count(judged: JudgedPair, settings: RankSettings) -> int:
-    return _appearances(judged).get(settings.draw, 0)
-
-
-def _appearances(judged: JudgedPair) -> dict[str, int]:
-    tasks = judged.comparisons
-    if tasks is None:
-        return {}
-    return {
-        "tasks": tasks.tasks,
-        "segments": len(np.unique(tasks.segment)),
-        "judges": len(np.unique(tasks.judge)),
-    }

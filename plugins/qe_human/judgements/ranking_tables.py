@@ -8,10 +8,10 @@ import numpy as np
 from qe.display import files
 from qe.display.files import plain_fields
 from qe.display.numbers import UNDEFINED, NumberText, count, estimate, interval, number, percent
-from qe.display.table import UNBOUNDED, Column, Table
-from qe_human.judgements.certainty import Agreement, Kappa, stars, stars_legend
+from qe.display.table import Column, Table
+from qe_human.judgements.certainty import Agreement, stars, stars_legend
 from qe_human.judgements.collection import Violation
-from qe_human.judgements.ranking_report import MethodResult, RankingReport
+from qe_human.judgements.ranking_report import RankingReport
 
 
 def all_tables(report: RankingReport) -> list[Table]:
@@ -40,7 +40,15 @@ def method_title(name: str) -> str:
 def methods_table(report: RankingReport) -> Table:
     """The orders of all methods side by side (Table 5 of the findings), then their costs."""
     longest = max(len(result.order) for result in report.methods.values())
-    columns = [_column(result, longest) for result in report.methods.values()]
+    columns = []
+    for result in report.methods.values():
+        cells = []
+        for i, name in enumerate(result.order):
+            parts: list[str] = [] if result.scores is None else [number(result.scores[i])]
+            if result.ranges is not None:
+                parts.append(f"({range_text(result.ranges[name])})")
+            cells.append(" ".join([*parts, name]))
+        columns.append(cells + [""] * (longest - len(cells)))
     ranks = [str(i + 1) for i in range(longest)]
     rows = list(zip(ranks, *columns, strict=True))
     rows.append(("violated", *(str(result.cost_in_judgements) for result in report.methods.values())))
@@ -49,16 +57,6 @@ def methods_table(report: RankingReport) -> Table:
     return Table(
         title, [Column("rank"), *(Column(method_title(name), name) for name in report.methods)], rows
     )
-
-
-def _column(result: MethodResult, length: int) -> list[str]:
-    cells = []
-    for i, name in enumerate(result.order):
-        parts: list[str] = [] if result.scores is None else [number(result.scores[i])]
-        if result.ranges is not None:
-            parts.append(f"({range_text(result.ranges[name])})")
-        cells.append(" ".join([*parts, name]))
-    return cells + [""] * (length - len(cells))
 
 
 def sign_test_table(report: RankingReport) -> Table:
@@ -158,15 +156,13 @@ def circle_table(report: RankingReport) -> Table:
 
 def agreement_table(name: str, agreement: Agreement) -> Table:
     """Kappa between and within judges, as in Table 3 of the findings."""
-    rows = tuple((judges, *_kappa_cells(kappa)) for judges, kappa in vars(agreement).items())
+    rows = []
+    for judges, kappa in vars(agreement).items():
+        numbers = map(number, (kappa.observed, kappa.chance, kappa.kappa))
+        rows.append((judges, count(kappa.pairs), *numbers, interval(kappa.ci)))
     columns = [Column("judges"), Column("pairs"), Column("P(A)"), Column("P(E)"), Column("kappa")]
     columns.append(Column("95 % interval", "interval"))
     return Table(f"{name}: agreement of judges", columns, rows)
-
-
-def _kappa_cells(kappa: Kappa) -> list[NumberText]:
-    numbers = (kappa.observed, kappa.chance, kappa.kappa)
-    return [count(kappa.pairs), *map(number, numbers), interval(kappa.ci)]
 
 
 def leading(report: RankingReport) -> str:
@@ -180,11 +176,6 @@ def range_text(bounds: tuple[int, int]) -> str:
     return str(low) if low == high else f"{low}-{high}"
 
 
-def text(report: RankingReport, width: int = UNBOUNDED) -> str:
-    """One line per system in the order of the leading method, followed by the ranks of all other methods."""
-    return ranking_table(report).text(width)
-
-
 def ranking_table(report: RankingReport) -> Table:
     """The order of the leading method, best first, with the ranks by other methods; the last row: costs."""
     name = leading(report)
@@ -196,8 +187,22 @@ def ranking_table(report: RankingReport) -> Table:
     columns += [
         Column(method_title(other), other, drop=place) for place, other in enumerate(methods, start=1)
     ]
-    rows = [*_rows(report, name, methods), (), _costs(report, name, methods)]
-    return Table(_summary(report), columns, rows, _footnotes(report, name))
+    costs = [count(report.methods[other].cost_in_judgements) for other in (name, *methods)]
+    figures = bool(result.scores) + bool(result.ranges)
+    label = "violated preferences" if figures else f"violated preferences: {costs[0]}"
+    last = ["", "", label, *[costs[0], ""][:figures], "", *costs[1:]]
+    counts = report.counts
+    appearances = "".join(
+        f", {count(number_of)} {unit if number_of != 1 else unit.removesuffix('s')}"
+        for unit, number_of in report.appearances.items()
+    )
+    title = (
+        f"{report.name}: {len(counts.systems)} systems{appearances}, "
+        f"{count(counts.total)} pairwise judgements "
+        f"({percent(int(counts.ties.sum()) // 2 / counts.total)} ties)"
+    )
+    rows = [*_rows(report, name, methods), (), last]
+    return Table(title, columns, rows, _footnotes(report, name))
 
 
 def _rows(report: RankingReport, name: str, methods: Sequence[str]) -> list[list[str]]:
@@ -213,28 +218,6 @@ def _rows(report: RankingReport, name: str, methods: Sequence[str]) -> list[list
         cells += [count(order.index(system) + 1) if system in order else "" for order in orders]
         rows += [cells, []] if system in cuts else [cells]
     return rows
-
-
-def _costs(report: RankingReport, name: str, methods: Sequence[str]) -> list[str]:
-    result = report.methods[name]
-    own, appearances = count(result.cost_in_judgements), bool(result.scores) + bool(result.ranges)
-    label = "violated preferences" if appearances else f"violated preferences: {own}"
-    cells = ["", "", label, *[own, ""][:appearances], ""]
-    return [*cells, *(count(report.methods[other].cost_in_judgements) for other in methods)]
-
-
-def _summary(report: RankingReport) -> str:
-    counts = report.counts
-    ties = int(counts.ties.sum()) // 2
-    appearances = "".join(
-        f", {count(appearances)} {what if appearances != 1 else what.removesuffix('s')}"
-        for what, appearances in report.appearances.items()
-    )
-    return (
-        f"{report.name}: {len(counts.systems)} systems{appearances}, "
-        f"{count(counts.total)} pairwise judgements "
-        f"({percent(ties / counts.total)} ties)"
-    )
 
 
 def _footnotes(report: RankingReport, leading_method: str) -> list[str]:
@@ -266,7 +249,20 @@ def _footnotes(report: RankingReport, leading_method: str) -> list[str]:
 
 def rankings_json(report: RankingReport) -> dict[str, Any]:
     """Method -> its ranking (pairs of system and score or null, best first), violations, further results."""
-    return plain_fields({name: _method(result) for name, result in report.methods.items()})
+    rankings = {}
+    for name, result in report.methods.items():
+        scores = (np.nan,) * len(result.order) if result.scores is None else result.scores
+        values: dict[str, Any] = {
+            "ranking": list(zip(result.order, scores, strict=True)),
+            "violations": float(result.cost_in_judgements),
+            "unique": result.unique,
+        }
+        if result.cost is not None:
+            values["cost"] = result.cost
+        if result.ranges is not None and result.clusters is not None:
+            values |= {"ranges": result.ranges, "clusters": result.clusters}
+        rankings[name] = values
+    return plain_fields(rankings)
 
 
 def report_json(report: RankingReport) -> dict[str, Any]:
@@ -310,20 +306,6 @@ def figures(report: RankingReport) -> dict[str, float]:
         for judges, kappa in vars(report.agreement).items():
             told[f"{report.name}.kappa.{judges}"] = kappa.kappa
     return told
-
-
-def _method(result: MethodResult) -> dict[str, Any]:
-    scores = (np.nan,) * len(result.order) if result.scores is None else result.scores
-    values: dict[str, Any] = {
-        "ranking": list(zip(result.order, scores, strict=True)),
-        "violations": float(result.cost_in_judgements),
-        "unique": result.unique,
-    }
-    if result.cost is not None:
-        values["cost"] = result.cost
-    if result.ranges is not None and result.clusters is not None:
-        values |= {"ranges": result.ranges, "clusters": result.clusters}
-    return values
 
 
 def _sign_tests(report: RankingReport) -> list[dict[str, Any]]:

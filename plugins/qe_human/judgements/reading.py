@@ -18,7 +18,7 @@ from features.storage.files import read_lines
 from qe.data.headers import key_of
 from qe.data.score_files import is_comet
 from qe.data.score_tables import SEGMENT, SYSTEM
-from qe_human.judgements.collection import Codes, Collection, JudgedPair, name_of
+from qe_human.judgements.collection import Codes, Collection, JudgedPair
 
 BLANK = -1
 WORST = 5
@@ -122,7 +122,9 @@ class PairwiseCountTable(JudgementFormat):
             a, b, *numbers = (cells[place] for place in places)
             check_system(a, location)
             check_system(b, location)
-            pair = "-".join(cells[place] for place in languages) if len(languages) == 2 else name_of(path)
+            pair = path.name.removesuffix(".gz")
+            if len(languages) == 2:
+                pair = "-".join(cells[place] for place in languages)
             counts = _counts(numbers, location)
             if _is_new(counts_by_pair, (pair, a, b), counts, location):
                 collection.add_counts(pair, a, b, *counts)
@@ -283,15 +285,12 @@ def _add_chunk(chunk: Rows, layout: _Layout, path: Path, collection: Collection)
     try:
         ranks = np.array([[_RANKS[text] for text in columns[i]] for i in layout.ranks], np.int16).T
     except KeyError:
-        ranks = np.array([_checked_ranks(row, layout, path) for row in chunk], np.int16)
+        ranks = np.array(
+            [[rank_of(cells[i], f"{path}:{line}") for i in layout.ranks] for line, cells in chunk], np.int16
+        )
     names = list(_names(columns, layout, chunk, path))
     pairs = [f"{a}-{b}" for a, b in zip(source, target, strict=True)]
     collection.add_tasks(pairs, segments, judges, names, ranks)
-
-
-def _checked_ranks(row: tuple[int, list[str]], layout: _Layout, path: Path) -> list[int]:
-    line, cells = row
-    return [rank_of(cells[i], f"{path}:{line}") for i in layout.ranks]
 
 
 def _names(

@@ -31,8 +31,6 @@ from qe.statistics.result import (
     TestResult,
     check_enough,
     check_samples,
-    check_seed,
-    check_shares,
     largest_p,
     monte_carlo_error,
     with_units,
@@ -50,10 +48,13 @@ def paired_columns(
     """The test result if exchanges of rows, of columns and of both together must each show the difference."""
     if not result.p <= _CLEAR:
         return result
-    cells = len(rows)
-    nulls = [rescored_null(exchanged, cells, groups, samples, seed) for groups in (rows, columns, None)]
-    units = [group_index(groups, cells)[1] for groups in (rows, columns)]
-    p = max(result.p, joint_p(result.difference, nulls, (*units, cells)))
+    cells, nulls, units = len(rows), [], []
+    for groups in (rows, columns, np.arange(cells)):
+        index, count = group_index(groups, cells)
+        ranges = sample_blocks(samples, 2 * cells, samples)
+        nulls.append(np.concatenate([exchanged(coin_rows(count, seed, *ends)[index]) for ends in ranges]))
+        units.append(count)
+    p = max(result.p, joint_p(result.difference, nulls, units))
     if p == result.p:
         return result
     return replace(result, p=p, exact=False, error=monte_carlo_error(p, samples, exact=False))
@@ -75,14 +76,6 @@ def joint_p(difference: float, nulls: Sequence[FloatArray], units: Sequence[int]
     if not variance > 0:
         return 1.0 if difference == 0 else 0.0
     return float(2 * stats.t.sf(abs(difference) / np.sqrt(variance), min(units) - 1))
-
-
-def rescored_null(
-    exchanged: Exchanged, rows: int, groups: Groups | None, samples: int, seed: int
-) -> FloatArray:
-    index, units = (np.arange(rows), rows) if groups is None else group_index(groups, rows)
-    ranges = sample_blocks(samples, 2 * rows, samples)
-    return np.concatenate([exchanged(coin_rows(units, seed, *ends)[index]) for ends in ranges])
 
 
 Resample = Literal["both", "segments"]
@@ -123,12 +116,16 @@ class Settings:
         if self.permutations:
             check_samples(self.permutations)
             check_enough(self.permutations, "--permutations")
-        check_seed(self.seed)
-        check_shares(confidence=self.confidence)
         known_name("kind of bootstrap", self.resample or "both", get_args(Resample), location="--resample")
         for unit in self.exchanges:
             known_name("unit of exchange", unit, CLAIMS, location="--exchange")
-        ResamplingSettings(correct=self.correct, level=self.level)
+        self.resampling()
+
+    def resampling(self) -> ResamplingSettings:
+        """The settings of the tests that `qe compare` has, too."""
+        return ResamplingSettings(
+            seed=self.seed, confidence=self.confidence, correct=self.correct, level=self.level
+        )
 
     @property
     def exchanges(self) -> tuple[str, ...]:
@@ -171,17 +168,14 @@ class CorrelationResult:
 
     def cluster_of(self, metric: str) -> int | None:
         """Rank of a metric's cluster, from 1; None without tests. Raises InputError for an unknown metric."""
-        self._check_metric(metric)
+        known_name("metric", metric, [one.name for one in self.metrics])
         if self.clusters is None:
             return None
         return next((i for i, group in enumerate(self.clusters, start=1) if metric in group), None)
 
     def worse_than(self, metric: str, level: float) -> list[str]:
-        self._check_metric(metric)
-        return [b for (a, b, _), one in self.tests.items() if a == metric and one.p_corrected <= level]
-
-    def _check_metric(self, metric: str) -> None:
         known_name("metric", metric, [one.name for one in self.metrics])
+        return [b for (a, b, _), one in self.tests.items() if a == metric and one.p_corrected <= level]
 
 
 @dataclass(frozen=True, eq=False)
@@ -335,9 +329,7 @@ def _tests(
 ) -> tuple[dict[Key, Pair], dict[tuple[str, str], TestResult], list[str]]:
     alike = copies_of({fit.name: fit.values for pair in pairs for fit in pair})
     keys = [(candidate.name, baseline.name, name) for candidate, baseline in pairs]
-    table = Table.from_keys(
-        keys, ResamplingSettings(correct=settings.correct, level=settings.level), alike=alike
-    )
+    table = Table.from_keys(keys, settings.resampling(), alike=alike)
     if settings.permutations is None:
         settings = replace(settings, permutations=min(table.resamples(), MOST_SAMPLES))
     results: dict[Key, TestResult] = {}
@@ -353,15 +345,12 @@ def _tests(
             result = williams_test(candidate.score, baseline.score, between, n)
             williams[candidate.name, baseline.name] = result
     judged = table.corrected(results)
-    return judged, williams, _notes(table, judged, settings)
-
-
-def _notes(table: Table, judged: Mapping[Key, Pair], settings: Settings) -> list[str]:
     notes = [note.replace("ask for", "ask for --permutations") for note in undecided(table, judged)]
     systems = [one for one in judged.values() if one.result.undecided and one.result.exchange != "segment"]
     if systems and settings.exchange is None and "segment" in systems[0].result.exchange:
         notes.append("--exchange segment tests for new segments of the same systems")
-    return [*notes, *(note.replace("--samples", "--permutations") for note in borderline(table, judged))]
+    notes += [note.replace("--samples", "--permutations") for note in borderline(table, judged)]
+    return judged, williams, notes
 
 
 def _test(candidate: _Candidate, baseline: _Candidate, settings: Settings) -> TestResult:

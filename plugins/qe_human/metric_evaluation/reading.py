@@ -160,24 +160,19 @@ def _missing(
     more = sorted(set(table.system_names()) - set(human.systems))
     if more:
         notes.append(f"'{table.name}' scores systems that nobody judged: {', '.join(more)}")
-    return [*notes, *_other_names(table, human, scores)]
-
-
-def _other_names(table: ScoreTable, human: Human, scores: FloatArray | None) -> list[str]:
-    judged = human.judged()
+    judged, defined = human.judged(), set(_judged_segments(human))
     lacking = 0 if scores is None else int((judged & np.isnan(scores)).sum())
-    defined = set(_judged_segments(human))
     others = [name for system, name in table.segments if system in human.systems and name not in defined]
-    if not (lacking and others):
-        return []
-    plain = {name.lstrip("0") for name in defined}
-    alike = next((name for name in others if name.lstrip("0") in plain), None)
-    hint = f"; '{alike}' differs from a judged one only in zeros before it" if alike else ""
-    return [
-        f"'{table.name}' has no score for {lacking:,} of {int(judged.sum()):,} judged translations, and "
-        f"{len(others):,} scores of segments that nobody judged, such as '{others[0]}': segments are "
-        f"joined by their exact names{hint}"
-    ]
+    if lacking and others:
+        plain = {name.lstrip("0") for name in defined}
+        alike = next((name for name in others if name.lstrip("0") in plain), None)
+        hint = f"; '{alike}' differs from a judged one only in zeros before it" if alike else ""
+        notes.append(
+            f"'{table.name}' has no score for {lacking:,} of {int(judged.sum()):,} judged translations, and "
+            f"{len(others):,} scores of segments that nobody judged, such as '{others[0]}': segments are "
+            f"joined by their exact names{hint}"
+        )
+    return notes
 
 
 def human_of(table: ScoreTable, metrics: Sequence[ScoreTable]) -> Human:
@@ -289,7 +284,12 @@ def read_metrics_eval(
     pair = chosen_name(pair, sorted({lp for lp, _ in scores}), "language pair", "--pair", folder)
     kinds = sorted({name for lp, name in scores if lp == pair})
     gold = chosen_name(gold, kinds, "human score", "--gold", folder)
-    lines = _segments(folder, pair)
+    sources = folder / "sources" / f"{pair}.txt"
+    if not sources.is_file():
+        raise InputError(
+            "there is no such file of sources", location=sources, remedy="it gives the number of segments"
+        )
+    lines = sum(1 for _ in read_lines(sources))
     human = _read(gold, scores[pair, gold], lines)
     files = _score_files(folder / "metric-scores" / pair)
     if not files:
@@ -326,15 +326,6 @@ def _wanted(files: dict[str, dict[str, Path]], metric_names: Sequence[str] | Non
             raise unknown_name("metric", asked, files, location="--columns")
         names += [name for name in matching if name not in names]
     return names
-
-
-def _segments(folder: Path, pair: str) -> int:
-    path = folder / "sources" / f"{pair}.txt"
-    if not path.is_file():
-        raise InputError(
-            "there is no such file of sources", location=path, remedy="it gives the number of segments"
-        )
-    return sum(1 for _ in read_lines(path))
 
 
 def _read(name: str, files: dict[str, Path], lines: int) -> ScoreTable:

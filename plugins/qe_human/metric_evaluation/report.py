@@ -191,20 +191,19 @@ def averages(reports: Sequence[MetaReport]) -> dict[str, tuple[Average, ...]]:
     shared = [name for name in reports[0].results if all(name in report.results for report in reports)]
     if not shared:
         raise InputError("no correlation is possible for all language pairs")
-    return {name: _averages(name, reports) for name in shared}
-
-
-def _averages(name: str, reports: Sequence[MetaReport]) -> tuple[Average, ...]:
+    by_correlation = {}
     metrics = list(dict.fromkeys(metric for report in reports for metric in report.metrics))
-    known = [{average.name: average.score for average in report.results[name].metrics} for report in reports]
-    scores = np.array([[pair.get(metric, np.nan) for pair in known] for metric in metrics])
-    better, wins_or_ties = _shares(scores)
-    pairs = [report.name for report in reports]
-    averages = [
-        Average(metric, dict(zip(pairs, map(float, row), strict=True)), float(row.mean()), *shares)
-        for metric, row, *shares in zip(metrics, scores, better, wins_or_ties, strict=True)
-    ]
-    return tuple(sorted(averages, key=lambda average: (np.isnan(average.mean), -np.nan_to_num(average.mean))))
+    for name in shared:
+        known = [{metric.name: metric.score for metric in report.results[name].metrics} for report in reports]
+        scores = np.array([[pair.get(metric, np.nan) for pair in known] for metric in metrics])
+        better, wins_or_ties = _shares(scores)
+        found = [
+            Average(metric, dict(zip(names, map(float, row), strict=True)), float(row.mean()), *shares)
+            for metric, row, *shares in zip(metrics, scores, better, wins_or_ties, strict=True)
+        ]
+        found.sort(key=lambda average: (np.isnan(average.mean), -np.nan_to_num(average.mean)))
+        by_correlation[name] = tuple(found)
+    return by_correlation
 
 
 def _shares(scores: np.ndarray[Any, Any]) -> tuple[list[float], list[float]]:
@@ -223,19 +222,6 @@ def _shares(scores: np.ndarray[Any, Any]) -> tuple[list[float], list[float]]:
     return shares[0].tolist(), shares[1].tolist()
 
 
-def averages_table(name: str, averages: Sequence[Average]) -> Table:
-    pairs = list(averages[0].scores)
-    columns = [Column("metric"), *(Column(pair, drop=i) for i, pair in enumerate(pairs, start=1))]
-    columns += [Column("average"), Column("rank>"), Column("rank>=")]
-    rows = [
-        (each.metric, *(number(score, DIGITS) for score in each.scores.values()), number(each.mean, DIGITS),
-         percent(each.better), percent(each.wins_or_ties))
-        for each in averages
-    ]  # fmt: skip
-    note = "rank>: comparisons with another metric, by language pair, that are won; rank>=: not lost"
-    return Table(f"{title_of(name)} over {len(pairs)} language pairs", columns, rows, [note])
-
-
 def all_tables(report: MetaReport) -> list[Table]:
     tables = [overview(report)]
     for result in report.results.values():
@@ -246,11 +232,13 @@ def all_tables(report: MetaReport) -> list[Table]:
 
 
 def overview(report: MetaReport) -> Table:
-    cells = {
-        (name, metric.name): _ranked(metric.score, result.cluster_of(metric.name))
-        for name, result in report.results.items()
-        for metric in result.metrics
-    }
+    cells = {}
+    for name, result in report.results.items():
+        for metric in result.metrics:
+            shown, cluster = number(metric.score, DIGITS), result.cluster_of(metric.name)
+            if cluster is not None:
+                shown = NumberText(shown, f"({cluster})", value=shown.value)
+            cells[name, metric.name] = shown
     order = [metric.name for metric in next(iter(report.results.values())).metrics]
     order += [name for name in report.metrics if name not in order]
     rows = [(name, *(cells.get((key, name), number(None)) for key in report.results)) for name in order]
@@ -297,11 +285,6 @@ def tests_table(report: MetaReport, result: CorrelationResult) -> Table:
     return Table(f"{report.name}: {title_of(result.name)}, differences of metrics", columns, rows)
 
 
-def _ranked(score: float, cluster: int | None) -> NumberText:
-    shown = number(score, DIGITS)
-    return shown if cluster is None else NumberText(shown, f"({cluster})", value=shown.value)
-
-
 def reports_json(reports: Sequence[MetaReport]) -> dict[str, Any]:
     """One report unchanged; several as `averages` (correlation -> metric) and `pairs`."""
     if len(reports) == 1:
@@ -322,4 +305,15 @@ def latex(reports: Sequence[MetaReport]) -> str:
 
 
 def average_tables(reports: Sequence[MetaReport]) -> list[Table]:
-    return [averages_table(name, found) for name, found in averages(reports).items()]
+    tables, pairs = [], [report.name for report in reports]
+    columns = [Column("metric"), *(Column(pair, drop=i) for i, pair in enumerate(pairs, start=1))]
+    columns += [Column("average"), Column("rank>"), Column("rank>=")]
+    note = "rank>: comparisons with another metric, by language pair, that are won; rank>=: not lost"
+    for name, found in averages(reports).items():
+        rows = [
+            (each.metric, *(number(score, DIGITS) for score in each.scores.values()),
+             number(each.mean, DIGITS), percent(each.better), percent(each.wins_or_ties))
+            for each in found
+        ]  # fmt: skip
+        tables.append(Table(f"{title_of(name)} over {len(pairs)} language pairs", columns, rows, [note]))
+    return tables

@@ -15,6 +15,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from features.basics.errors import InputError
 from qe.display.files import folder_name
+from qe.display.table import UNBOUNDED
 from qe.statistics.draws import bootstrap_counts
 from qe_human import feedback_arcs as _feedback_arcs
 from qe_human.judgements.certainty import (
@@ -46,9 +47,9 @@ from qe_human.judgements.ranking_report import (
 from qe_human.judgements.ranking_tables import (
     latex,
     markdown,
+    ranking_table,
     rankings_json,
     report_json,
-    text,
 )
 from qe_human.judgements.report_files import (
     plots,
@@ -387,7 +388,7 @@ def test_a_system_with_ties_alone_is_undefined_and_told_of() -> None:
     report = ranking_report(pair, {"bojar": RANKINGS.get("bojar")()})
     assert "bojar is undefined for c" in report.notes
     assert rankings_json(report)["bojar"]["ranking"] == [["a", 1.0], ["b", 0.0], ["c", None]]
-    assert "nan" not in (markdown(report) + latex(report) + text(report)).lower()
+    assert "nan" not in (markdown(report) + latex(report) + ranking_table(report).text(UNBOUNDED)).lower()
 
 
 @pytest.mark.slow
