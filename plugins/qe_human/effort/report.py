@@ -110,10 +110,10 @@ class EffortReport(Printable):
 
 
 def _named_sets(pairs: Sequence[SetPair]) -> dict[str, NDArray[np.int64]]:
-    named = {}
+    sets: dict[str, NDArray[np.int64]] = {}
     for pair in pairs:
-        named |= {f"{pair.name}, low score": pair.low, f"{pair.name}, high score": pair.high}
-    return named
+        sets |= {f"{pair.name}, low score": pair.low, f"{pair.name}, high score": pair.high}
+    return sets
 
 
 def edited(shares: FloatArray) -> FloatArray:

@@ -144,12 +144,12 @@ def four_sets(
 
 
 def _matched(
-    chosen: Rows, candidates: Rows, ter: FloatArray, generator: np.random.Generator
+    rows: Rows, candidates: Rows, ter: FloatArray, generator: np.random.Generator
 ) -> tuple[Rows, Rows, float]:
-    """The chosen rows with a partner, their partners, and the largest difference of TER."""
-    costs = np.abs(ter[chosen][:, None] - ter[candidates][None, :])
+    """The rows with a partner, their partners, and the largest difference of TER."""
+    costs = np.abs(ter[rows][:, None] - ter[candidates][None, :])
     matched, right = linear_sum_assignment(costs + _TIE * generator.random(costs.shape))
-    left, partners = chosen[matched], candidates[right]
+    left, partners = rows[matched], candidates[right]
     largest = float(np.abs(ter[left] - ter[partners]).max()) if len(left) else float("nan")
     return left, partners, largest
 
