@@ -93,7 +93,14 @@ class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         except InputError as error:
             name_parameters(error)
             raise
-        self.tokenizers_ = self._own_tokenizers() if bundle is None else bundle.tokenizers
+        if bundle is not None:
+            self.tokenizers_ = bundle.tokenizers
+        elif self.source_language is None or self.target_language is None:
+            remedy = 'say source_language="en", target_language="de", or name `resources`'
+            raise InputError("the languages of the texts are not known", remedy=remedy)
+        else:
+            kind: Any = self.tokenizer
+            self.tokenizers_ = Tokenizer(self.source_language, kind), Tokenizer(self.target_language, kind)
         self.feature_set_ = feature_set
         extraction, split = Extraction(feature_set, None), None
         if feature_set.fitted:
@@ -116,13 +123,6 @@ class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         labels: dict[str, Any] = {name: tuple(column) for name, column in columns.items()}
         scores = None if y is None else column_or_1d(check_array(y, ensure_2d=False, dtype=np.float64))
         return Split(self._segments(table), scores, **labels)
-
-    def _own_tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
-        kind: Any = self.tokenizer
-        if self.source_language is None or self.target_language is None:
-            remedy = 'say source_language="en", target_language="de", or name `resources`'
-            raise InputError("the languages of the texts are not known", remedy=remedy)
-        return Tokenizer(self.source_language, kind), Tokenizer(self.target_language, kind)
 
     def transform(self, X: AnyFrame) -> AnyFrame:
         """The (n, k) feature columns as the kind of table that `X` is; a DataFrame has its index."""

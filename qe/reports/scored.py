@@ -24,7 +24,7 @@ from qe.models.card import origin
 from qe.models.guard.guard import Guard
 from qe.models.model import Model
 from qe.models.training_rows import HeldOutPredictions
-from qe.production.triage import ACTIONS, ActionCosts, Thresholds, closed_scale, cost_table, read_costs
+from qe.production.triage import ACTIONS, Thresholds, closed_scale, cost_table, read_costs
 from qe.scoring.checks import kinds_of
 from qe.scoring.job_summary import check_model, record_of, summary_of
 from qe.scoring.row_formats import Names
@@ -61,8 +61,19 @@ def scored_page(
         record = record_of(scored) if summary is None else summary_of(summary, scored, fingerprint)
         if record is not None:
             check_model(record, scored, fingerprint)
-        report = _drift(drift) if drift is not None else record and record.get("drift")
-        return _page(scored, model, report, costs, _provenance(record), worst or SHOWN)
+        report = record and record.get("drift")
+        if drift is not None:
+            report = read_json("the drift report", drift, "write it again with `qe score --drift`")
+            if {"n", "shifts", "warnings"} - set(report):
+                remedy = "give what `qe score --drift` writes"
+                raise InputError("is no drift report", location=drift, remedy=remedy)
+        provenance = ""
+        if record is not None:
+            maker = record["model"]
+            version = f"version {maker['version']} of {maker['registered']}, " if maker["version"] else ""
+            begun = f"{record['begun']} " if "begun" in record else ""
+            provenance = f" Scored {begun}by {version}fingerprint {maker['fingerprint'][:12]}."
+        return _page(scored, model, report, costs, provenance, worst or SHOWN)
 
 
 def _verdict(
@@ -83,15 +94,6 @@ def _verdict(
         drift and drift["warnings"]
     )
     return f"{'; '.join([median + usual, *parts])}.{departs}"
-
-
-def _provenance(summary: Mapping[str, Any] | None) -> str:
-    if summary is None:
-        return ""
-    model = summary["model"]
-    version = f"version {model['version']} of {model['registered']}, " if model["version"] else ""
-    begun = f"{summary['begun']} " if "begun" in summary else ""
-    return f" Scored {begun}by {version}fingerprint {model['fingerprint'][:12]}."
 
 
 def _page(
@@ -234,18 +236,16 @@ def _shifts(drift: Mapping[str, Any], model: Model) -> Table:
     return Table(title, [Column("what"), Column("index"), Column("chance"), Column("feature")], rows)
 
 
-def _drift(path: Path) -> Mapping[str, Any] | None:
-    content = read_json("the drift report", path, "write it again with `qe score --drift`")
-    missing = {"n", "shifts", "warnings"} - set(content)
-    if missing:
-        raise InputError("is no drift report", location=path, remedy="give what `qe score --drift` writes")
-    return content
-
-
 def _bands(rows: Sequence[Mapping[str, Any]], model: Path, costs: Path, decided: Thresholds) -> Table:
     actions = [decided.action(float(row["score"]), bool(row.get("unlike"))) for row in rows]
     rules, table = decided.rules(), None if costs.suffix.lower() == ".json" else read_costs(costs)
-    means = {} if table is None else _mean_costs(HeldOutPredictions.load(model), table, decided)
+    means = {}
+    if table is not None:
+        data = HeldOutPredictions.load(model)
+        losses = cost_table(data.gold, table, decided.scale)
+        chosen = np.array([ACTIONS.index(decided.action(float(score))) for score in data.predicted])
+        taken = [(k, action) for k, action in enumerate(ACTIONS) if (chosen == k).any()]
+        means = {action: float(losses[chosen == k, k].mean()) for k, action in taken}
     columns = [Column("action"), Column("segments"), Column("share"), Column("scores", "rule")]
     columns += [] if table is None else [Column("expected cost", "cost")]
     lines = []
@@ -261,14 +261,6 @@ def _bands(rows: Sequence[Mapping[str, Any]], model: Path, costs: Path, decided:
         f"Costs of a segment: {named}",
     )
     return Table(title, columns, lines, [note, *decided.notes])
-
-
-def _mean_costs(data: HeldOutPredictions, costs: ActionCosts, decided: Thresholds) -> dict[str, float]:
-    table = cost_table(data.gold, costs, decided.scale)
-    chosen = np.array([ACTIONS.index(decided.action(float(score))) for score in data.predicted])
-    return {
-        action: float(table[chosen == k, k].mean()) for k, action in enumerate(ACTIONS) if (chosen == k).any()
-    }
 
 
 def _segment(row: Mapping[str, Any]) -> ShownSegment:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any, get_origin, get_type_hints
 
-from pydantic import BaseModel, BeforeValidator, TypeAdapter
+from pydantic import BeforeValidator, TypeAdapter
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError
 
 from features.basics.catalogue import Catalogue
@@ -47,7 +47,13 @@ def experiment_schema() -> Schema:
         (Experiment, keys),
         *((model, sections[model.__name__]["properties"]) for model in (SplitSection, SearchSection)),
     ):
-        _allow_single(model, properties)
+        for name, field in model.model_fields.items():
+            prepared = any(isinstance(note, BeforeValidator) for note in field.metadata)
+            if prepared and get_origin(field.annotation) is tuple:  # a single entry stands for a list
+                name = field.alias or name
+                listed = properties[name]
+                about = {key: listed.pop(key) for key in ("title", "description", "default") if key in listed}
+                properties[name] = {**about, "anyOf": [listed["items"], listed]}
     keys["tracking"] = {"anyOf": [keys["tracking"], {"enum": [True, False, "on", "off"]}]}
     _allow_extending(schema)
     return {"$schema": DIALECT, **schema}
@@ -62,7 +68,10 @@ def _allow_extending(schema: Schema) -> None:
     removed = {"anyOf": [{"enum": [*EXTRACTORS.names]}, {"type": "object", "required": ["set"]}]}
     changes = {
         "type": "object",
-        "properties": {"remove": _entry_or_list(removed), "add": _entry_or_list(entry)},
+        "properties": {
+            "remove": {"anyOf": [removed, {"type": "array", "items": removed}]},
+            "add": {"anyOf": [entry, {"type": "array", "items": entry}]},
+        },
         "additionalProperties": False,
         "minProperties": 1,
     }
@@ -87,20 +96,6 @@ def _without_needed(schema: Schema) -> Schema:
     return {key: value for key, value in schema.items() if key != "required"} | (
         {"allOf": rules} if rules else {}
     )
-
-
-def _entry_or_list(entry: Schema) -> Schema:
-    return {"anyOf": [entry, {"type": "array", "items": entry}]}
-
-
-def _allow_single(model: type[BaseModel], properties: Schema) -> None:
-    for name, field in model.model_fields.items():
-        prepared = any(isinstance(note, BeforeValidator) for note in field.metadata)
-        if prepared and get_origin(field.annotation) is tuple:
-            name = field.alias or name
-            listed = properties[name]
-            about = {key: listed.pop(key) for key in ("title", "description", "default") if key in listed}
-            properties[name] = {**about, "anyOf": [listed["items"], listed]}
 
 
 def _dataset(section: Schema) -> Schema:
@@ -189,8 +184,11 @@ def _of_class(kind: type, extra_keys: Iterable[str] = ("kind",)) -> Schema:
     hints = get_type_hints(kind, include_extras=True)
     entries: list[Field[Any]] = [e for e in fields(kind) if e.init] if is_dataclass(kind) else []
     needed = [e.name for e in entries if e.default is MISSING and e.default_factory is MISSING]
+    texts = ((each.__name__, each.__doc__ or "") for each in kind.__mro__)
+    # A dataclass without a docstring has its signature there.
+    written = (inspect.cleandoc(text) for name, text in texts if text and not text.startswith(f"{name}("))
     return {
-        "description": _documentation(kind),
+        "description": next(written, ""),
         "properties": {
             **{key: {} for key in extra_keys},
             **{e.name: _of_hint(hints[e.name]) for e in entries},
@@ -198,14 +196,6 @@ def _of_class(kind: type, extra_keys: Iterable[str] = ("kind",)) -> Schema:
         "required": needed,
         "additionalProperties": False,
     }
-
-
-def _documentation(kind: type) -> str:
-    texts = ((each.__name__, each.__doc__ or "") for each in kind.__mro__)
-    # A dataclass without a docstring has its signature there.
-    return next(
-        (inspect.cleandoc(text) for name, text in texts if text and not text.startswith(f"{name}(")), ""
-    )
 
 
 def _of_hint(hint: Any) -> Schema:

@@ -1,6 +1,6 @@
 """Learners and selectors: what each is, its parameters, and how it did where it was measured."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,16 +34,13 @@ class Measured:
 
 def measured(noun: str) -> Mapping[str, Measured]:
     """The learners or selectors that were measured, by name. Others read something else than features."""
-    rows = _content()[f"{noun}s"].items()
+    rows = strict_yaml.read_mapping(FIGURES, "table of measurements")[f"{noun}s"].items()
     return {name: Measured(*(pair and tuple(pair) for pair in figures)) for name, figures in rows}
 
 
 def first(noun: str) -> Sequence[str]:
-    return list(map(str, _content()["first"][f"{noun}s"]))
-
-
-def _content() -> Mapping[str, Any]:
-    return strict_yaml.read_mapping(FIGURES, "table of measurements")
+    content = strict_yaml.read_mapping(FIGURES, "table of measurements")
+    return list(map(str, content["first"][f"{noun}s"]))
 
 
 @dataclass(frozen=True)
@@ -70,13 +67,7 @@ def strategies(catalogue: Catalogue[Any]) -> list[Strategy]:
 
 def strategy(catalogue: Catalogue[Any], name: str) -> Strategy:
     """One of a catalogue. Raises InputError for an unknown name."""
-    parameters = tuple(_parameters(catalogue, name))
-    figures = measured(catalogue.noun).get(name)
-    return Strategy(name, catalogue.purpose(name), catalogue.documentation(name), parameters, figures)
-
-
-def _parameters(catalogue: Catalogue[Any], name: str) -> Iterator[Parameter]:
-    make = constructor(catalogue, name)
+    make, parameters = constructor(catalogue, name), []
     defaults, space = make().get_params(deep=False), catalogue.get(name).space
     for parameter in Parameters.from_constructor(make, name).names:
         searched = [
@@ -85,7 +76,9 @@ def _parameters(catalogue: Catalogue[Any], name: str) -> Iterator[Parameter]:
         default = defaults.get(parameter)
         if not isinstance(default, str | int | float | list | None):
             default = str(default)
-        yield Parameter(parameter, default, "; ".join(searched))
+        parameters.append(Parameter(parameter, default, "; ".join(searched)))
+    figures, about = measured(catalogue.noun).get(name), catalogue.purpose(name)
+    return Strategy(name, about, catalogue.documentation(name), tuple(parameters), figures)
 
 
 def distribution_text(distribution: Distribution) -> str:

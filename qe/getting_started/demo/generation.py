@@ -41,11 +41,11 @@ class Translation:
         return sum(SEVERITY[kind] for kind in self.errors)
 
 
+@dataclass(frozen=True)
 class Translator:
     """Makes errors whose probability grows with rarity, ambiguity and sentence length."""
 
-    def __init__(self, dice: language.Dice) -> None:
-        self.dice = dice
+    dice: language.Dice
 
     def translate(self, words: Sequence[language.Word]) -> Translation:
         load = exp(_UNREADABLE * self.dice.normal()) * (len(words) / _TYPICAL_LENGTH) ** 0.25

@@ -177,17 +177,16 @@ class _Coiner:
             syllables = 1 + (rank > 40) + dice.chance(0.35) + (rank > 400 and dice.chance(0.4))
             stem = self._coin(_SOURCE_SOUNDS, syllables)
             count = 1 + dice.from_cumulative((0.5, 0.85, 1.0))
-            senses = tuple(self._sense(sense_endings, longer) for _ in range(count))
+            senses = []
+            for _ in range(count):
+                root = self._coin(_TARGET_SOUNDS, 1 + (longer > 0 and dice.chance(longer)))
+                gender = dice.below(len(sense_endings)) if len(sense_endings) > 1 else 0
+                senses.append(Sense(gender, tuple(root + ending for ending in sense_endings[gender])))
             # The first sense is right on most topics.
             by_topic = tuple(0 if dice.chance(0.55) else dice.below(count) for _ in range(TOPICS))
             forms = tuple(stem + ending for ending in endings)
-            lemmas.append(Lemma(forms, senses, by_topic, _rarity(rank, size)))
+            lemmas.append(Lemma(forms, tuple(senses), by_topic, _rarity(rank, size)))
         return WordClass(tuple(lemmas))
-
-    def _sense(self, endings: Sequence[Sequence[str]], longer: float) -> Sense:
-        stem = self._coin(_TARGET_SOUNDS, 1 + (longer > 0 and self.dice.chance(longer)))
-        gender = self.dice.below(len(endings)) if len(endings) > 1 else 0
-        return Sense(gender, tuple(stem + ending for ending in endings[gender]))
 
     def names(self, size: int) -> WordClass:
         lemmas = []
@@ -266,10 +265,12 @@ RESERVED = frozenset(
 FUNCTION_WORDS = ("e", "sal", "que", "no", "lu", "lê", "fusta")
 
 
+@dataclass(eq=False)
 class Grammar:
-    def __init__(self, lexicon: Lexicon, dice: Dice) -> None:
-        self.lexicon, self.dice = lexicon, dice
-        self.topic, self.register = 0, 0
+    lexicon: Lexicon
+    dice: Dice
+    topic: int = 0
+    register: int = 0
 
     def sentence(self, registers: tuple[float, ...]) -> Phrase:
         dice = self.dice
@@ -303,7 +304,7 @@ class Grammar:
         verb = self._verb(person, number)
         if self.dice.chance(0.25):
             adverb = self._open(self.lexicon.adverbs.draw(self.dice, self.register), "adverb", 0, 0)
-            verb = _reordered(adverb, verb)
+            verb = Phrase(adverb.source + verb.source, verb.target + adverb.target)
         return subject + verb + self._complement()
 
     def _complement(self) -> Phrase:
@@ -350,7 +351,8 @@ class Grammar:
         while dice.chance(0.36) and len(adjectives.source) < 3:
             lemma = self.lexicon.adjectives.draw(dice, self.register)
             adjectives = adjectives + self._open(lemma, "adjective", 0, form)
-        return determiner + _reordered(adjectives, noun), number
+        described = Phrase(adjectives.source + noun.source, noun.target + adjectives.target)
+        return determiner + described, number
 
     def _verb(self, person: int, number: int) -> Phrase:
         dice = self.dice
@@ -370,10 +372,6 @@ class Grammar:
         sense = lemma.senses[lemma.by_topic[self.topic]]
         source = lemma.forms[source_form]
         return Phrase([source], [Word(sense.forms[form], source, kind, lemma, sense, form)])
-
-
-def _reordered(first: Phrase, second: Phrase) -> Phrase:
-    return Phrase(first.source + second.source, second.target + first.target)
 
 
 def _marked(body: Phrase, mark: str) -> Phrase:

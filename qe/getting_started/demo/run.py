@@ -36,20 +36,14 @@ def demo(output: Path, *, seed: int = 1, cache: Path | None = None, progress: Pr
     """
     check_seed(seed)
     with locked_folder(output, "demo", earlier_files=(EXPERIMENT.name,)):
-        return _demo(output, seed, cache, progress)
-
-
-def _demo(output: Path, seed: int, cache: Path | None, progress: Progress) -> Demo:
-    started = time.perf_counter()
-    progress("generating artificial data", 0, None)
-    data = generate(output / "data", seed=seed)
-    with atomic_file(output / EXPERIMENT.name) as temporary:
-        temporary.write_bytes(EXPERIMENT.read_bytes())
-    path = output / EXPERIMENT.name
-    cache = cache or output / "cache"
-    outcome = train(load(path), output, cache=cache, overwrite=True, keep_same=True, progress=progress)
-    scores = output / "scores.tsv"
-    scored = score_file(
-        output / "model", [data.new_translations], scores, JobSettings(overwrite=True), progress=progress
-    )
-    return Demo(data, outcome, path, scores, scored, time.perf_counter() - started)
+        started = time.perf_counter()
+        progress("generating artificial data", 0, None)
+        data = generate(output / "data", seed=seed)
+        path = output / EXPERIMENT.name
+        with atomic_file(path) as temporary:
+            temporary.write_bytes(EXPERIMENT.read_bytes())
+        cache = cache or output / "cache"
+        outcome = train(load(path), output, cache=cache, overwrite=True, keep_same=True, progress=progress)
+        scores, settings = output / "scores.tsv", JobSettings(overwrite=True)
+        scored = score_file(output / "model", [data.new_translations], scores, settings, progress=progress)
+        return Demo(data, outcome, path, scores, scored, time.perf_counter() - started)

@@ -53,12 +53,11 @@ class Choices:
     own_corpus: bool
     folds: Folds
     learned: int
-    learner: str
     encoder: str | None = None
 
 
 def experiment_text(choices: Choices) -> str:
-    blocks = (_head, _dataset, _resources, _features, _split, _learner_lines, _rest)
+    blocks = (_head, _dataset, _resources, _features, _split, _learner)
     return "\n".join(line for block in blocks for line in block(choices)) + "\n"
 
 
@@ -181,38 +180,31 @@ def _split(choices: Choices) -> list[str]:
     return ["", *_comment(text), f"split: {{folds: {folds}, by: {by}, seed: 0}}"]
 
 
-def _learner_lines(choices: Choices) -> list[str]:
-    why = {
-        "logistic": "Logistic regression: scores are probabilities, the middle parts the classes best.",
-        "svr_rbf": "Support vector regression: the least absolute error up to 2,000 rows (docs/init.md).",
-        "lightgbm": "Boosted trees; the time of an SVR grows with the square of the rows (docs/init.md).",
-    }[choices.learner]
-    clipped = (
-        "Perturbed rows with the worst label, added to what the learner sees, and features cut at "
-        "what 3 % of the rows have below and above: with few rows both keep rubbish from good scores "
-        "(docs/results/robustness.md)."
-    )
-    guard = [*_comment(clipped), "negatives: {share: 0.05}", "clip: 0.03"]
+def _learner(choices: Choices) -> list[str]:
+    learner, objective, metric = "lightgbm", "mae", "mae"
+    why = "Boosted trees; the time of an SVR grows with the square of the rows (docs/init.md)."
+    note = "mae asks for the value, spearman for the order."
+    guard: list[str] = []
+    if "classes" in choices.table.options["label"]:
+        learner, objective, metric = "logistic", "auc", "mcc"
+        why = "Logistic regression: scores are probabilities, the middle parts the classes best."
+        note = "mcc (Matthews correlation), f1 or auc."
+    elif choices.learned <= MOST_OF_SVR:
+        learner = "svr_rbf"
+        why = "Support vector regression: the least absolute error up to 2,000 rows (docs/init.md)."
+        clipped = (
+            "Perturbed rows with the worst label, added to what the learner sees, and features cut at "
+            "what 3 % of the rows have below and above: with few rows both keep rubbish from good scores "
+            "(docs/results/robustness.md)."
+        )
+        guard = [*_comment(clipped), "negatives: {share: 0.05}", "clip: 0.03"]
     return [
         "",
         *_comment(why),
-        f"learner: {{kind: {choices.learner}}}",
+        f"learner: {{kind: {learner}}}",
         *_comment("A trial fits one model per fold; the best of all trials is trained on all rows."),
-        f"search: {{trials: 25, objective: {'auc' if _has_classes(choices) else 'mae'}}}",
-        *(guard if choices.learner == "svr_rbf" else []),
-    ]
-
-
-def _has_classes(choices: Choices) -> bool:
-    return "classes" in choices.table.options["label"]
-
-
-def _rest(choices: Choices) -> list[str]:
-    metric = "mcc" if _has_classes(choices) else "mae"
-    note = "mae asks for the value, spearman for the order."
-    if _has_classes(choices):
-        note = "mcc (Matthews correlation), f1 or auc."
-    return [
+        f"search: {{trials: 25, objective: {objective}}}",
+        *guard,
         "",
         *_comment(f"What orders models that wait for promotion: {note}"),
         f"evaluation: {{metric: {metric}}}",
@@ -314,8 +306,7 @@ def begin(
     learned = split.take(rows_of_own_corpus(len(split))[0]) if own_corpus else split
     choices = Choices(
         name=_name(name, output, table), output=output, table=table, parallel=parallel, pairs=pairs,
-        own_corpus=own_corpus, folds=_folds(learned), learned=len(learned),
-        learner=_learner(table, len(learned)), encoder=encoder,
+        own_corpus=own_corpus, folds=_folds(learned), learned=len(learned), encoder=encoder,
     )  # fmt: skip
     text = experiment_text(choices)
     with locked_file(output):  # paths lead through the output's folder, so that it must be there
@@ -347,12 +338,6 @@ def _encoder(table: LabelledTable) -> str | None:
     if "classes" in table.options["label"] or any(importlib.util.find_spec(p) is None for p in packages):
         return None
     return next((each["name"] for each in listed() if not each["problem"]), None)
-
-
-def _learner(table: LabelledTable, rows: int) -> str:
-    if "classes" in table.options["label"]:
-        return "logistic"
-    return "svr_rbf" if rows <= MOST_OF_SVR else "lightgbm"
 
 
 def _check_own_corpus(table: LabelledTable) -> None:

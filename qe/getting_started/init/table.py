@@ -42,7 +42,10 @@ def column_notes(segments: Segments, labels: FloatArray) -> Iterator[str]:
     """Notes on the numeric columns of `further`: offered as features, or warned of."""
     found: dict[str, float] = {}
     for name, texts in segments.further.items():
-        numbers = _numbers(texts)
+        cells = [text.strip() for text in texts]
+        if not all(is_finite(cell) for cell in cells if cell):
+            continue
+        numbers = np.array([real(cell) if cell else np.nan for cell in cells])
         there = np.isfinite(numbers) & np.isfinite(labels)
         if there.sum() < 3 or np.ptp(numbers[there]) == 0:
             continue
@@ -59,14 +62,6 @@ def column_notes(segments: Segments, labels: FloatArray) -> Iterator[str]:
             f"columns that correlate with the label (Pearson): {shown}; if new translations have them, add "
             f"{{kind: columns, names: [{', '.join(useful)}]}} to the features"
         )
-
-
-def _numbers(texts: Sequence[str]) -> FloatArray:
-    """Numbers of a column, NaN for empty cells; all NaN if another text is no number."""
-    cells = [text.strip() for text in texts]
-    if not all(is_finite(cell) for cell in cells if cell):
-        return np.full(len(cells), np.nan)
-    return np.array([real(cell) if cell else np.nan for cell in cells])
 
 
 _OPTION = "--columns"
@@ -103,21 +98,14 @@ class _Mistakes(list[InputError]):
             raise combined_error(told, location)
 
 
-def recognised(headers: Sequence[str], assigned: Mapping[str, str], location: object) -> dict[str, str]:
-    """Role -> header, of the roles that the table has.
-
-    Raises InputError for all that is wrong: source, target or label is not there, several headers could be
-    the same role, a given header is not one of the table's.
-    """
-    mistakes = _Mistakes()
-    chosen = _roles(headers, assigned, location, mistakes)
-    mistakes.raise_all(location)
-    return chosen
-
-
 def _roles(
     headers: Sequence[str], assigned: Mapping[str, str], location: object, mistakes: _Mistakes
 ) -> dict[str, str]:
+    """Role -> header, of the roles that the table has.
+
+    Mistakes: source, target or label is not there, several headers could be the same role, a given header is
+    not one of the table's.
+    """
     chosen, doubtful = dict[str, str](), set[str]()
     for role in HEADERS:
         doubtful.add(role)
@@ -129,7 +117,11 @@ def _roles(
         absent["scores"] = "the score, and none as the post-edit"
     if absent:
         unused = [header for header in headers if header not in chosen.values()]
-        named = ",".join(f"{role}={_nearest_header(role, unused)}" for role in absent)
+        examples = []
+        for role in absent:  # a header that was probably meant as one in use, such as `sorce`
+            near = [name for name in unused if difflib.get_close_matches(key_of(name), HEADERS[role], n=1)]
+            examples.append(f"{role}={near[0] if near else 'HEADER'}")
+        named = ",".join(examples)
         without = "; without labels: `qe unsupervised`" if "scores" in absent else ""
         has = f"the table has {', '.join(headers)}; the first line must be the header{without}"
         problem = f"no column is known as {', none as '.join(absent.values())}"
@@ -137,12 +129,6 @@ def _roles(
     for header in sorted({header for header in chosen.values() if list(chosen.values()).count(header) > 1}):
         mistakes.append(InputError(f"the column '{header}' has two roles", location=_OPTION))
     return chosen
-
-
-def _nearest_header(role: str, headers: Sequence[str]) -> str:
-    """A header that was probably meant as one in use for a role, such as `sorce`; else `HEADER`."""
-    near = [header for header in headers if difflib.get_close_matches(key_of(header), HEADERS[role], n=1)]
-    return near[0] if near else "HEADER"
 
 
 def _header(role: str, headers: Sequence[str], assigned: Mapping[str, str], location: object) -> str:

@@ -12,7 +12,7 @@ from qe.config.experiment import Experiment
 from qe.data.headers import LOWER, UNSTATED, higher_is_better
 from qe.getting_started.demo.generation import DemoData, generate
 from qe.getting_started.init.experiment import Beginning, begin
-from qe.getting_started.init.table import Wishes, parse_columns, read_labelled, recognised
+from qe.getting_started.init.table import Wishes, parse_columns, read_labelled
 from qe.training.check import load
 from tests.factories import Monkeypatch, TempPaths, exit_code, ran, refuses
 
@@ -62,16 +62,25 @@ def test_other_directions_are_asked_for(header: str) -> None:
     refuses("direction", higher_is_better, header, None, "say")
 
 
-def test_columns_of_mlqe_pe_are_in_doubt_until_said() -> None:
+def recognised(folder: Path, headers: Sequence[str], columns: dict[str, str]) -> dict[str, str]:
+    """The roles of a table with these headers, whose cells are all numbers."""
+    rows = [[f"{row}.{column}" for column in range(len(headers))] for row in range(20)]
+    path = folder / "a.tsv"
+    path.write_text("".join("\t".join(cells) + "\n" for cells in [headers, *rows]))
+    wishes = Wishes(languages=("en", "es"), columns=columns)
+    return dict(read_labelled(path, wishes).options["columns"])
+
+
+def test_columns_of_mlqe_pe_are_in_doubt_until_said(tmp_path: Path) -> None:
     headers = ["index", "original", "translation", "scores", "mean", "z_scores", "z_mean", "model_scores"]
-    refuses("several columns could be the scores: scores, mean, z_mean", recognised, headers, {}, "a.tsv")
-    roles = recognised(headers, parse_columns(["scores=z_mean"]), "a.tsv")
+    refuses("several columns could be the scores: scores, mean, z_mean", recognised, tmp_path, headers, {})
+    roles = recognised(tmp_path, headers, parse_columns(["scores=z_mean"]))
     assert roles == {"source": "original", "target": "translation", "scores": "z_mean"}
 
 
-def test_a_column_that_has_a_role_is_no_candidate_for_another() -> None:
+def test_a_column_that_has_a_role_is_no_candidate_for_another(tmp_path: Path) -> None:
     headers = ["source", "target", "mt", "hter"]  # `target` is a reference here
-    roles = recognised(headers, {"target": "mt", "reference": "target"}, "a.tsv")
+    roles = recognised(tmp_path, headers, {"target": "mt", "reference": "target"})
     assert roles == {"source": "source", "target": "mt", "scores": "hter", "reference": "target"}
 
 
