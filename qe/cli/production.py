@@ -344,19 +344,22 @@ def distill(
     from qe.api.models import model_folder
     from qe.cli._summary import outcome_parts
     from qe.models.model import Model
-    from qe.production.distillation.distill import check_teaches, learns_words, student_of, taught
+    from qe.production.distillation.distill import learns_words, student_of, taught
     from qe.scoring.scorer import languages_of
+    from qe.scoring.word_level import WordLevel
     from qe.training.check import check
     from qe.training.train import train
 
     folder, identity = model_folder(model, require_signature)
     teacher = Model.load(folder, identity)
     experiment = student_of(teacher, student, settings.data_root, settings.overrides or ())
-    check_teaches(teacher, experiment)
+    words = learns_words(experiment)
+    if words:
+        WordLevel.from_model(teacher, location="--student")  # raises for a teacher without word level
     plan = check(experiment, in_memory=True)
     check_no_overlap(output, [input_, folder, *experiment.inputs()])
     pool = table.pool(input_, languages_of(teacher))
-    dataset = taught(teacher, pool, input_, progress, words=learns_words(experiment))
+    dataset = taught(teacher, pool, input_, progress, words=words)
     outcome = train(
         plan, output, cache=settings.cache, dataset=dataset, overwrite=overwrite, progress=progress
     )

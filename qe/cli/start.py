@@ -232,27 +232,21 @@ def ui(
     check_reachable(uri)
     bound(host, port).close()
     follow_moved(uri)
-    from qe.tracking.ui import view
+    from qe.tracking.ui import application, view
 
     address = f"http://{host}:{port}{view()}"
     print(f"MLflow UI of {without_passwords(uri)} (stop with Ctrl-C): {address}", file=sys.stderr, flush=True)
     known = ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY")
     has_screen = sys.platform in ("darwin", "win32") or any(os.environ.get(name) for name in known)
-    _serve(host, port, address if open_ and has_screen else None)
-
-
-def _serve(host: str, port: int, address: str | None) -> None:
     import webbrowser
     from socket import socket
 
     import uvicorn
 
-    from qe.tracking.ui import application
-
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket] | None = None) -> None:
             await super().startup(sockets)
-            if address is not None and self.started:
+            if open_ and has_screen and self.started:
                 webbrowser.open(address)
 
     Server(uvicorn.Config(application(), host=host, port=port, log_level="warning")).run()

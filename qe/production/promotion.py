@@ -1,7 +1,7 @@
 """Registry: versions of a model, and promotion of a challenger that is better, on record."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from math import ceil
@@ -118,7 +118,11 @@ def promote(
     versions = [version] if champion is None else [version, champion]
     folders = {version: model_directory(f"models:/{name}/{version}") for version in versions}
     models = {version: Model.load(folder) for version, folder in folders.items()}
-    unseen, silent = _unseen(name, folders, _renamed(data, models.values(), columns or {}))
+    headers = list(dict.fromkeys(header for row, _ in data.rows for header in row))
+    needs = Needs.joined(list(map(needs_of, models.values())), "a model")
+    names = Names(columns or {}).for_table(needs, headers, headers, data.name)
+    renamed = replace(data, rows=[names.view(row) for row in data.rows])
+    unseen, silent = _unseen(name, folders, renamed)
     unopposed = Decision(
         name, version, champion, True, "there is no champion", metric, {}, None, None, None, None, margin,
         level, samples, seed, unseen.name, unseen.fingerprint, len(unseen.gold),
@@ -134,13 +138,6 @@ def promote(
     }
     registry.tag_version(name, version, tags)
     return decision
-
-
-def _renamed(data: Labelled, models: Iterable[Model], columns: Mapping[str, str]) -> Labelled:
-    headers = list(dict.fromkeys(header for row, _ in data.rows for header in row))
-    needs = Needs.joined(list(map(needs_of, models)), "a model")
-    names = Names(columns).for_table(needs, headers, headers, data.name)
-    return replace(data, rows=[names.view(row) for row in data.rows])
 
 
 def _unseen(name: str, folders: Mapping[str, Path], data: Labelled) -> tuple[Labelled, tuple[str, ...]]:

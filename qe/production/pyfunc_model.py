@@ -1,6 +1,5 @@
 """The MLflow side of a model, as code: what `mlflow models serve` and `spark_udf` run."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,18 +24,14 @@ class QualityEstimation(PythonModel):
         self._last = self.options, self.scorer
 
     def predict(self, context: Any, model_input: pd.DataFrame, params: Any = None) -> pd.DataFrame:
-        return frame_of(self._scorer_for(params or {}), model_input)
-
-    def _scorer_for(self, params: Mapping[str, Any]) -> Scorer:
-        given = {_OPTIONS.get(name, name): value for name, value in params.items() if value}
-        options = replace(self.options, **given)
-        if options == self.options:
-            return self.scorer
-        known, scorer = self._last
-        if options != known:
-            scorer = Scorer.load(self.folder, options, self.scorer.model)
-            self._last = options, scorer
-        return scorer
+        given = {_OPTIONS.get(name, name): value for name, value in (params or {}).items() if value}
+        options, scorer = replace(self.options, **given), self.scorer
+        if options != self.options:
+            known, scorer = self._last
+            if options != known:
+                scorer = Scorer.load(self.folder, options, self.scorer.model)
+                self._last = options, scorer
+        return frame_of(scorer, model_input)
 
 
 mlflow.models.set_model(QualityEstimation())

@@ -81,7 +81,15 @@ class RiskControl(Printable):
             f"published segments are bad ({self.bad}), if new segments are drawn as the labelled ones were."
             f"{unit}"
         )
-        missing = [_shortfall(*item) for item in self.thresholds.items() if item[1].publish is None]
+        missing = []
+        for name, threshold in self.thresholds.items():
+            if threshold.publish is not None:
+                continue
+            remedy = "at this share no number of labels suffices"
+            if threshold.needed is not None:
+                remedy = f"if this share stays, about {count(threshold.needed)} labels are needed"
+            tested = f"{threshold.published_bad} of the best {threshold.published} are bad; {remedy}"
+            missing.append(f"group '{name}': " * bool(name) + f"no threshold: {tested}")
         return "; ".join([*missing, *([guarantee] if len(missing) < len(self.thresholds) else [])])
 
     def summary(self) -> Table:
@@ -93,16 +101,6 @@ class RiskControl(Printable):
             rows.append([name or "all", count(threshold.labels), rule, *tested])
         titles = ("group", "labels", "publish", "tested", "share", "bad", "p")
         return Table("", [Column(title) for title in titles], rows, [self.verdict])
-
-
-def _shortfall(name: str, threshold: RiskThreshold) -> str:
-    group = f"group '{name}': " * bool(name)
-    remedy = "at this share no number of labels suffices"
-    if threshold.needed is not None:
-        remedy = f"if this share stays, about {count(threshold.needed)} labels are needed"
-    return (
-        f"{group}no threshold: {threshold.published_bad} of the best {threshold.published} are bad; {remedy}"
-    )
 
 
 @checked
@@ -161,7 +159,16 @@ def triage(
         index, groups = group_index(domains, len(labels))
         by_domain = [np.flatnonzero(index == group) for group in range(groups)]
         parts = {str(domains[rows[0]]): rows for rows in by_domain}
-    _check_enough({name: units[rows] for name, rows in parts.items()}, risk, 1 - confidence)
+    least, few = min_labels(risk, 1 - confidence), []
+    for name, rows in parts.items():
+        required = ceil(least * _labels_per_unit(units[rows]))
+        if len(rows) < required:
+            few.append(f"{name or 'there'}: {len(rows)} of {required}")
+    if few:
+        raise InputError(
+            f"too few labels for a risk of {risk:g} at confidence {confidence:g}: {', '.join(few)}",
+            remedy="label more segments, or ask for a higher risk or a lower confidence",
+        )
     thresholds, curves = {}, {}
     for name, rows in parts.items():
         chosen = is_bad[rows], units[rows]
@@ -177,17 +184,6 @@ def min_labels(risk: float, error: float) -> int:
     (45, 299)
     """
     return ceil(log(error) / log1p(-risk))
-
-
-def _check_enough(units: Mapping[str, IntArray], risk: float, error: float) -> None:
-    least = min_labels(risk, error)
-    short = {name: (len(u), ceil(least * _labels_per_unit(u))) for name, u in units.items()}
-    few = [f"{name or 'there'}: {has} of {needs}" for name, (has, needs) in short.items() if has < needs]
-    if few:
-        raise InputError(
-            f"too few labels for a risk of {risk:g} at confidence {1 - error:g}: {', '.join(few)}",
-            remedy="label more segments, or ask for a higher risk or a lower confidence",
-        )
 
 
 def _labels_per_unit(units: IntArray) -> float:

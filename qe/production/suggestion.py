@@ -19,7 +19,7 @@ from qe.display.summary import Printable
 from qe.language.made_columns import with_made_columns
 from qe.scoring.input import Pool
 from qe.training.check import check
-from qe.training.preparation import Prepared, prepare
+from qe.training.preparation import prepare
 
 MEMBERS: Final = 16
 _PENALTIES: Final = np.logspace(-4, 1, 11)  # times the number of rows
@@ -63,8 +63,15 @@ def suggest(
     Raises InputError if the pool has fewer rows without a label, or lacks a column.
     """
     prepared = prepare(check(experiment), cache, progress)
-    segments = _segments(prepared, pool, cache, progress)
-    seen = set(zip(prepared.training.segments.source, prepared.training.segments.target, strict=True))
+    training = prepared.training.segments
+    needed = ("source", "target", *prepared.extraction.feature_set.requires())
+    columns: dict[str, Any] = {name: pool[name] for name in dict.fromkeys(needed) if name in pool}
+    columns["id"] = [f"pool-{number}" for number in range(1, len(columns["source"]) + 1)]
+    segments = Segments.from_columns(columns, training.source_tokenizer, training.target_tokenizer)
+    absent = {c: by for c, by in prepared.experiment.made_columns().items() if c not in columns}
+    if absent:
+        segments = with_made_columns(segments, absent, cache, progress)
+    seen = set(zip(training.source, training.target, strict=True))
     rows = []
     for row, pair in enumerate(zip(segments.source, segments.target, strict=True)):
         if pair not in seen:
@@ -82,18 +89,6 @@ def suggest(
     )
     progress("choosing", 1, 1)
     return Suggestions(free[chosen], uncertainty[chosen], len(prepared.training), len(free))
-
-
-def _segments(
-    prepared: Prepared, pool: Mapping[str, Sequence[str]], cache: Path, progress: Progress
-) -> Segments:
-    training = prepared.training.segments
-    needed = ("source", "target", *prepared.extraction.feature_set.requires())
-    columns: dict[str, Any] = {name: pool[name] for name in dict.fromkeys(needed) if name in pool}
-    columns["id"] = [f"pool-{number}" for number in range(1, len(columns["source"]) + 1)]
-    segments = Segments.from_columns(columns, training.source_tokenizer, training.target_tokenizer)
-    absent = {c: by for c, by in prepared.experiment.made_columns().items() if c not in columns}
-    return with_made_columns(segments, absent, cache, progress) if absent else segments
 
 
 def write_suggestions(path: Path, pool: Pool, suggestions: Suggestions) -> None:

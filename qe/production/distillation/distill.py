@@ -74,11 +74,6 @@ def learns_words(student: Experiment) -> bool:
     return any(_of_words(feature) for feature in student.features)
 
 
-def check_teaches(teacher: Model, student: Experiment) -> None:
-    if learns_words(student):
-        WordLevel.from_model(teacher, location="--student")
-
-
 def _of_words(feature: str | Mapping[str, Any]) -> bool:
     return not isinstance(feature, str) and feature.get("labels") == "word_tags"
 

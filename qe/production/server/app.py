@@ -224,7 +224,7 @@ class App:
         stopped = threading.Event()
         self._running.add(stopped)
         future = asyncio.get_running_loop().run_in_executor(
-            self.pool, _scored, service, body, kind, request, stopped
+            self.pool, service.answer, body, kind, request.query, stopped.is_set
         )
         future.add_done_callback(partial(self._finish, stopped))
         try:
@@ -243,15 +243,6 @@ class App:
         self._running.discard(stopped)
         if not future.cancelled():
             future.exception()  # nobody else reads that of a request that was given up on
-
-
-def _scored(
-    service: Service, body: bytes, kind: protocol.Kind, request: Request, stopped: threading.Event
-) -> protocol.Answer:
-    try:
-        return service.answer(body, kind, request.query, stopped.is_set)
-    except protocol.Refused as refused:
-        return protocol.refusal(refused, request.id)
 
 
 async def _send(send: Send, answer: protocol.Answer, request: Request) -> None:

@@ -165,7 +165,15 @@ def parse(body: bytes, kind: Kind, limits: Limits) -> Parsed:
         return Parsed(*_csv(text, limits))
     if _values(body) > limits.values and _values(_STRING.sub(b"", body)) > limits.values:
         raise Refused(422, f"more than {limits.values:,} JSON values; send fewer rows at once")
-    form, value, params = _form(_loaded(text))
+    try:
+        content = json.loads(text, object_pairs_hook=_object, parse_constant=_no_number)
+    except RecursionError:
+        raise Refused(400, "the JSON is nested too deeply") from None
+    except ValueError as error:  # not JSON, or an integer of more digits than Python reads
+        raise Refused(400, f"not valid JSON ({error})") from None
+    if not isinstance(content, dict):
+        raise Refused(400, f"the body must be one JSON object, with one of {', '.join(_FORMS)}")
+    form, value, params = _form(content)
     return Parsed(*_FORMS[form](value, form, limits), params)
 
 
@@ -185,18 +193,6 @@ def _csv(text: str, limits: Limits) -> tuple[_Columns, list[Row]]:
 
 def _values(body: bytes) -> int:
     return sum(body.count(mark) for mark in (b",", b"[", b"{"))
-
-
-def _loaded(text: str) -> dict[str, Any]:
-    try:
-        content = json.loads(text, object_pairs_hook=_object, parse_constant=_no_number)
-    except RecursionError:
-        raise Refused(400, "the JSON is nested too deeply") from None
-    except ValueError as error:  # not JSON, or an integer of more digits than Python reads
-        raise Refused(400, f"not valid JSON ({error})") from None
-    if not isinstance(content, dict):
-        raise Refused(400, f"the body must be one JSON object, with one of {', '.join(_FORMS)}")
-    return content
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -315,15 +311,6 @@ _FORMS_OF_EXTRAS: Mapping[str, tuple[str, str, tuple[type, ...]]] = {
 }  # fmt: skip
 
 
-def _check_form(name: str, value: Any) -> None:
-    if name not in _FORMS_OF_EXTRAS:
-        return
-    noun, form, types = _FORMS_OF_EXTRAS[name]
-    fits = re.fullmatch(form, value, re.ASCII) if isinstance(value, str) else type(value) in types
-    if not fits:
-        raise Refused(400, f"'{name}' must be {noun}, but is {quoted(str(value))}")
-
-
 def requested_extras(query: bytes, params: Mapping[str, Any], defaults: Extras) -> Extras:
     """The extras of the address and the body, over the defaults.
 
@@ -334,7 +321,12 @@ def requested_extras(query: bytes, params: Mapping[str, Any], defaults: Extras) 
     except (ValueError, UnicodeDecodeError):
         raise Refused(422, "the parameters of the address cannot be read") from None
     for name, value in [*pairs, *params.items()]:
-        _check_form(name, value)
+        if name not in _FORMS_OF_EXTRAS:
+            continue
+        noun, form, types = _FORMS_OF_EXTRAS[name]
+        fits = re.fullmatch(form, value, re.ASCII) if isinstance(value, str) else type(value) in types
+        if not fits:
+            raise Refused(400, f"'{name}' must be {noun}, but is {quoted(str(value))}")
     names = [name for name, _ in pairs] + list(params)
     if len(set(names)) < len(names):
         raise Refused(422, "a parameter is given twice")
