@@ -9,11 +9,9 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any, TextIO
 
-from features.basics.errors import InputError, visible
+from features.basics.errors import visible
 from features.basics.progress import Progress
 from qe.display import output_schemas
-
-FORMS = ("text", "json")
 
 
 def is_json(arguments: Sequence[str]) -> bool:
@@ -73,12 +71,6 @@ class JsonLog:
 
 
 Log = TextLog | JsonLog
-
-
-def log_of(verb: str, form: str | None) -> Log:
-    if form is not None and form not in FORMS:
-        raise InputError(f"is {' or '.join(FORMS)}, not {form!r}", location="--log")
-    return JsonLog(verb) if form == "json" else TextLog(verb)
 
 
 class Stages:

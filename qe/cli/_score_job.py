@@ -12,7 +12,7 @@ from typing import Any
 from features.basics.errors import InputError
 from features.storage.outputs import check_no_overlap, check_output, check_outside
 from qe.api.models import model_folder
-from qe.cli._log import JsonLog, Log, log_of
+from qe.cli._log import JsonLog, Log, TextLog
 from qe.cli.shared.commands import check_existence
 from qe.cli.shared.options import ScoreOptions
 from qe.cli.shared.printing import chosen_routes, registered
@@ -60,7 +60,9 @@ class ScoreJob:
         self._check_options()
         self.begun = datetime.now(UTC)
         self.conditions = [Condition.parsed(text) for text in options.fail_if or ()]
-        self.log: Log = log_of("score", options.log)
+        if options.log not in (None, "text", "json"):
+            raise InputError(f"is text or json, not {options.log!r}", location="--log")
+        self.log: Log = JsonLog("score") if options.log == "json" else TextLog("score")
         self.silent = options.quiet or (options.output == "-" and isinstance(self.log, JsonLog))
         self.no_progress = options.quiet or options.json
         self.on_spark = options.is_spark

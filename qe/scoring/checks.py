@@ -381,15 +381,14 @@ class Untranslated(_LexiconCheck):
     """Words without a capital, copied though the lexicon translates them otherwise."""
 
     def words(self, pair: Pair) -> tuple[str, ...]:
-        copied = dict.fromkeys(word for word in pair.target_words if word in {*pair.source_words})
-        return tuple(word for word in copied if self._is_translatable(word))
-
-    def _is_translatable(self, word: str) -> bool:
-        lexicon = self.knowledge.lexicon
-        if lexicon is None or not word[0].islower() or len(word) < _MIN_LETTERS:
-            return False
-        known = int(lexicon.source.lookup([word])[0]) > 0
-        return known and self.knowledge.translates(word, word) < _MIN_SELF_TRANSLATION
+        lexicon, source_words, copied = self.knowledge.lexicon, {*pair.source_words}, []
+        for word in dict.fromkeys(word for word in pair.target_words if word in source_words):
+            if lexicon is None or not word[0].islower() or len(word) < _MIN_LETTERS:
+                continue
+            is_known = int(lexicon.source.lookup([word])[0]) > 0
+            if is_known and self.knowledge.translates(word, word) < _MIN_SELF_TRANSLATION:
+                copied.append(word)
+        return tuple(copied)
 
 
 class Invented(_LexiconCheck):
@@ -399,21 +398,16 @@ class Invented(_LexiconCheck):
     """
 
     def words(self, pair: Pair) -> tuple[str, ...]:
-        candidates = dict.fromkeys(
-            word for word in pair.target_words if word[0].islower() and len(word) >= _MIN_LETTERS
-        )
-        return tuple(
-            word
-            for word in candidates
-            if self._is_unknown(word) and not any(is_similar(word, each, 75.0) for each in pair.source_words)
-        )
-
-    def _is_unknown(self, word: str) -> bool:
-        lexicon = self.knowledge.lexicon
-        if lexicon is None or lexicon.target.lookup([word.lower()])[0]:
-            return False
-        parts = [part for part in _JOINTS.split(word.lower()) if len(part) >= _MIN_LETTERS]
-        return not all(lexicon.target.lookup(parts)) if parts else False
+        lexicon, invented = self.knowledge.lexicon, []
+        for word in dict.fromkeys(pair.target_words):
+            if lexicon is None or not word[0].islower() or len(word) < _MIN_LETTERS:
+                continue
+            parts = [part for part in _JOINTS.split(word.lower()) if len(part) >= _MIN_LETTERS]
+            if not parts or lexicon.target.lookup([word.lower()])[0] or all(lexicon.target.lookup(parts)):
+                continue
+            if not any(is_similar(word, each, 75.0) for each in pair.source_words):
+                invented.append(word)
+        return tuple(invented)
 
 
 CHECKS: Final[Mapping[str, type[Check]]] = {

@@ -86,31 +86,30 @@ class Threshold:
     column: str = "score"
 
     def reasons(self, rows: Sequence[Row]) -> list[str]:
-        if self.scorer is None:
-            return [self._verdict(self._read(columns), "") for columns, _ in rows]
-        outputs = self.scorer.score(rows).rows if rows else []
-        return [self._verdict(output["score"], output["reason"]) for output in outputs]
+        scores: list[tuple[float | None, str]] = []
+        if self.scorer is not None:
+            outputs = self.scorer.score(rows).rows if rows else []
+            scores = [(output["score"], output["reason"]) for output in outputs]
+        else:
+            for columns, _ in rows:
+                try:
+                    value = real(str(columns[self.column]))
+                except (KeyError, TypeError, ValueError):
+                    value = math.nan
+                scores.append((value if math.isfinite(value) else None, ""))
+        reasons, sign = [], 1 if self.higher_is_better else -1
+        for score, reason in scores:
+            if score is None:
+                reasons.append(reason or "no score")
+            else:
+                passes = sign * score >= sign * self.worst
+                reasons.append("" if passes else f"score {number(score)}")
+        return reasons
 
     def check(self, declared: Sequence[str] | None) -> None:
         if self.scorer is None and declared is not None and self.column not in declared:
-            raise InputError(
-                f"there is no column '{self.column}'",
-                location="--worst",
-                remedy=f"score the input first, or give --model; the input has {', '.join(declared)}",
-            )
-
-    def _read(self, columns: Mapping[str, Any]) -> float | None:
-        try:
-            value = real(str(columns[self.column]))
-        except (KeyError, TypeError, ValueError):
-            return None
-        return value if math.isfinite(value) else None
-
-    def _verdict(self, score: float | None, reason: str) -> str:
-        if score is None:
-            return reason or "no score"
-        sign = 1 if self.higher_is_better else -1
-        return "" if sign * score >= sign * self.worst else f"score {number(score)}"
+            remedy = f"score the input first, or give --model; the input has {', '.join(declared)}"
+            raise InputError(f"there is no column '{self.column}'", location="--worst", remedy=remedy)
 
 
 @dataclass(frozen=True)

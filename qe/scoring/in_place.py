@@ -84,11 +84,8 @@ def _check_written(file: TranslationFile | Sheet, scored_input: FileInput, sourc
     except InputError as error:
         difference = error.problem
     if difference:
-        raise InputError(
-            f"cannot be scored in place: the result would be no such file ({difference})",
-            location=source,
-            remedy="score it into a table, such as scores.tsv",
-        )
+        problem = f"cannot be scored in place: the result would be no such file ({difference})"
+        raise InputError(problem, location=source, remedy="score it into a table, such as scores.tsv")
 
 
 def _difference(file: TranslationFile | Sheet, output: TranslationFile | Sheet) -> str:

@@ -44,15 +44,35 @@ def open_all(
 ) -> Input:
     """Like `open_input`, but a folder or a pattern is one table, of the `files` if they are known already."""
     if len(source) == 1 and _has_many_files(source[0]):
-        return ManyInput(
-            source[0], tuple(open_input([file], layout) for file in files or _expanded(source[0]))
-        )
+        parts = (open_input([file], layout) for file in files or files_of(source))
+        return ManyInput(source[0], tuple(parts))
     return open_input(source, layout)
 
 
 def files_of(source: Sequence[Path]) -> list[Path]:
     """The files of a path or pattern, by name, without names that begin with a point or underscore."""
-    return [file for path in source for file in _expanded(path)]
+    found: list[Path] = []
+    for path in source:
+        if not _has_many_files(path):
+            found.append(path)
+            continue
+        if path.is_dir():
+            files = sorted(file for file in path.iterdir() if not file.name.startswith((".", "_")))
+        else:
+            files = sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor))))
+        if not files:
+            problem = "holds no files" if path.is_dir() else "no file has such a name"
+            raise InputError(problem, location=path, remedy="check the path")
+        for file in files:
+            if not file.is_file():
+                problem = f"holds {file.name!r}, which is no file"
+                raise InputError(problem, location=path, remedy=_ONE_BY_ONE)
+        kinds = sorted({kind_of(file) for file in files})
+        if len(kinds) > 1:
+            problem = f"holds tables of several kinds: {', '.join(kinds)}"
+            raise InputError(problem, location=path, remedy=_ONE_BY_ONE)
+        found += files
+    return found
 
 
 def check_unread(output: Path, source: Sequence[Path]) -> None:
@@ -62,35 +82,12 @@ def check_unread(output: Path, source: Sequence[Path]) -> None:
             _has_many_files(path) and not path.is_dir() and output.absolute().match(str(path.absolute()))
         )
         if matches and not output.exists():  # an existing one is among the inputs
-            raise InputError(
-                f"would be an input the next time: {path} finds it",
-                location=output,
-                remedy="write it elsewhere, or narrow the pattern",
-            )
+            problem = f"would be an input the next time: {path} finds it"
+            raise InputError(problem, location=output, remedy="write it elsewhere, or narrow the pattern")
 
 
 def _has_many_files(path: Path) -> bool:
     return path.is_dir() or (bool(_PATTERN & set(str(path))) and not path.exists())
-
-
-def _expanded(path: Path) -> list[Path]:
-    if not _has_many_files(path):
-        return [path]
-    if path.is_dir():
-        files = sorted(file for file in path.iterdir() if not file.name.startswith((".", "_")))
-    else:
-        files = sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor))))
-    if not files:
-        problem = "holds no files" if path.is_dir() else "no file has such a name"
-        raise InputError(problem, location=path, remedy="check the path")
-    for file in files:
-        if not file.is_file():
-            raise InputError(f"holds {file.name!r}, which is no file", location=path, remedy=_ONE_BY_ONE)
-    kinds = sorted({kind_of(file) for file in files})
-    if len(kinds) > 1:
-        problem = f"holds tables of several kinds: {', '.join(kinds)}"
-        raise InputError(problem, location=path, remedy=_ONE_BY_ONE)
-    return files
 
 
 @dataclass(frozen=True)
@@ -121,11 +118,9 @@ class ManyInput(Input):
         for part in self.parts:
             for name, kind in part.types.items():
                 if types.setdefault(name, kind) != kind and self.columns is not None:
-                    raise InputError(
-                        f"the column '{name}' is {kind}, but {types[name]} in {self.parts[0].path}",
-                        location=part.path,
-                        remedy="leave out --keep, or score the file by itself",
-                    )
+                    problem = f"the column '{name}' is {kind}, but {types[name]} in {self.parts[0].path}"
+                    remedy = "leave out --keep, or score the file by itself"
+                    raise InputError(problem, location=part.path, remedy=remedy)
                 types[name] = kind if types[name] == kind else pa.string()
         return types
 
@@ -180,26 +175,26 @@ def read_pool(path: Path, columns: Mapping[str, str] | None = None, layout: Layo
     names = Names(columns or {}).for_table(
         Needs(("source", "target"), "a pool"), table.headers, table.columns, path
     )
-    pool = Pool({}, [], [], refused := Counter[str]())
+    rows, ids, refused = list[int](), list[str](), Counter[str]()
     texts: dict[str, list[str]] = {}
     for number, row in enumerate(table.rows(), start=1):
         view, reason = names.view(row)
         there = [name for name in Segments.column_names() if name in view and name != "id"]
         values, unread = needed_texts(view, list(dict.fromkeys(("source", "target", *there))))
         reason = reason or unread
-        if not reason and pool.rows and set(values) != set(texts):
+        if not reason and rows and set(values) != set(texts):
             reason = "other columns than the first row"
         if reason:
             refused[reason] += 1
             continue
-        pool.rows.append(number)
-        pool.ids.append(str(view.get("id", number)))
+        rows.append(number)
+        ids.append(str(view.get("id", number)))
         for name, value in values.items():
             texts.setdefault(name, []).append(value)
-    if not pool.rows:
+    if not rows:
         reason = next(iter(refused), "it has no rows")
         raise InputError(f"holds no translation that can be used ({reason})", location=path)
-    return Pool(texts, pool.rows, pool.ids, dict(refused))
+    return Pool(texts, rows, ids, dict(refused))
 
 
 def segments_of(model: Model, path: Path, columns: Mapping[str, str]) -> Segments:

@@ -247,11 +247,9 @@ def default_place(scored: Path) -> Path:
 
 def check_place(place: Path) -> None:
     if place.exists() and not is_summary(place):
-        raise InputError(
-            "already exists, and the summary of the scores is written to this path",
-            location=place,
-            remedy="name another place by --summary FILE, or leave it out by --no-summary",
-        )
+        problem = "already exists, and the summary of the scores is written to this path"
+        remedy = "name another place by --summary FILE, or leave it out by --no-summary"
+        raise InputError(problem, location=place, remedy=remedy)
 
 
 def is_summary(path: Path) -> bool:
@@ -314,11 +312,9 @@ def summary_of(path: Path, scored: Path, identity: str) -> Mapping[str, Any]:
 def check_model(record: Mapping[str, Any], scored: Path, identity: str) -> None:
     model = record["model"]
     if model["fingerprint"] != identity:
-        raise InputError(
-            f"was scored by another model: {model['name']}, fingerprint {model['fingerprint'][:12]}",
-            location=scored,
-            remedy=f"name that model; the given one has {identity[:12]}",
-        )
+        problem = f"was scored by another model: {model['name']}, fingerprint {model['fingerprint'][:12]}"
+        remedy = f"name that model; the given one has {identity[:12]}"
+        raise InputError(problem, location=scored, remedy=remedy)
 
 
 def _checked(path: Path, scored: Path) -> Mapping[str, Any]:
@@ -331,11 +327,8 @@ def _checked(path: Path, scored: Path) -> Mapping[str, Any]:
     with damage_reported("the summary", path, again):
         _ = content["model"]["fingerprint"][:12], content["model"]["name"]
         if content["output"]["sha256"] != sha256(scored):
-            raise InputError(
-                f"is the summary of other scores than {scored}",
-                location=path,
-                remedy="give the summary of this file",
-            )
+            problem = f"is the summary of other scores than {scored}"
+            raise InputError(problem, location=path, remedy="give the summary of this file")
     return content
 
 
@@ -389,11 +382,8 @@ class PreviousJob:
         names = self.names.for_table(needs, table.headers, table.columns, table.path)
         for text, row in zip_longest(table.rows(), open_input([self.path]).rows()):
             if text is None or row is None:
-                raise InputError(
-                    "its rows are no longer those of its summary",
-                    location=self.path,
-                    remedy="score it again",
-                )
+                problem = "its rows are no longer those of its summary"
+                raise InputError(problem, location=self.path, remedy="score it again")
             columns, reason = names.view(text)
             output = self._output(row)
             if output is not None and not reason:
@@ -411,11 +401,9 @@ class PreviousJob:
         paths = [Path(entry.get("path", "")) for entry in inputs]
         for path, entry in zip(paths, inputs, strict=True):
             if not path.is_file() or checksum(path) != entry["sha256"]:
-                raise InputError(
-                    f"holds no texts, and its input {path} is gone or has changed",
-                    location=self.path,
-                    remedy="score into JSONL, CSV or Parquet with --keep, and the texts are there",
-                )
+                problem = f"holds no texts, and its input {path} is gone or has changed"
+                remedy = "score into JSONL, CSV or Parquet with --keep, and the texts are there"
+                raise InputError(problem, location=self.path, remedy=remedy)
         if len(paths) == 2 and "side" in inputs[0]:
             return ParallelInput(*paths)
         parts = [open_input([path], self.layout) for path in paths]
@@ -433,19 +421,14 @@ class PreviousJob:
                 location=self.path,
                 remedy=_REMEDY,
             )
-        output = {name: self._value(name, columns[name + suffix]) for name in names}
+        output = {name: columns[name + suffix] for name in names}
+        for name, value in output.items() if kind_of(self.path) not in ("jsonl", "parquet") else ():
+            if name in LISTS:
+                problem = "lists in cells cannot be read back"
+                raise InputError(problem, location=self.path, remedy="give JSONL or Parquet")
+            if name in NUMBERS:
+                try:
+                    output[name] = None if value == "" else real(value)
+                except ValueError:
+                    raise InputError(f"a {name} is not a number: {value!r}", location=self.path) from None
         return None if output.pop("reason") else output
-
-    def _value(self, name: str, value: Any) -> Any:
-        if kind_of(self.path) in ("jsonl", "parquet"):
-            return value
-        if name in LISTS:
-            raise InputError(
-                "lists in cells cannot be read back", location=self.path, remedy="give JSONL or Parquet"
-            )
-        if name not in NUMBERS:
-            return value
-        try:
-            return None if value == "" else real(value)
-        except ValueError:
-            raise InputError(f"a {name} is not a number: {value!r}", location=self.path) from None

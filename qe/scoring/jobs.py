@@ -172,11 +172,9 @@ class FinishedOutput:
             if job_summary is not None:
                 job_summary.write(result)
             return result
-        raise InputError(
-            "holds scores of another model, input or options" if is_known else "is there already",
-            location=self.path,
-            remedy="name another file, or replace it by --overwrite",
-        )
+        problem = "holds scores of another model, input or options" if is_known else "is there already"
+        remedy = "name another file, or replace it by --overwrite"
+        raise InputError(problem, location=self.path, remedy=remedy)
 
     def with_result(self, result: ScoredFile, job_summary: JobSummary | None = None) -> ScoredFile:
         """The result, which is remembered, and written as a summary."""
@@ -212,10 +210,8 @@ def names_of(needs: Needs, headers: Sequence[str]) -> Names:
     names = Names().completed(needs, headers, "the table")
     for name in needs.columns:
         if names.header(name) not in headers:
-            raise InputError(
-                f"{needs.reader} needs the column '{name}'",
-                remedy=f"the input has {', '.join(headers) or 'none'}",
-            )
+            problem = f"{needs.reader} needs the column '{name}'"
+            raise InputError(problem, remedy=f"the input has {', '.join(headers) or 'none'}")
     return names
 
 
@@ -317,11 +313,9 @@ def _in_processes(
             while waiting:
                 yield from _collect(waiting, job)
     except WorkerDied:
-        raise InputError(
-            "a worker process died (out of memory?); the finished chunks are kept",
-            location=job.folder,
-            remedy="go on with --resume, with fewer --workers",
-        ) from None
+        problem = "a worker process died (out of memory?); the finished chunks are kept"
+        remedy = "go on with --resume, with fewer --workers"
+        raise InputError(problem, location=job.folder, remedy=remedy) from None
 
 
 def _collect(waiting: _Waiting, job: "_Job") -> Iterator[tuple[int, bool]]:
@@ -425,11 +419,9 @@ class _Job:
                     temporary.write_bytes(written)
         except InputError as error:
             stays = self.is_unfinished
-            raise InputError(
-                f"{error.problem}; the finished chunks are kept" if stays else error.problem,
-                location=self.folder if stays else self.output,
-                remedy="make room, then go on with --resume" if stays else "make room",
-            ) from None
+            problem = f"{error.problem}; the finished chunks are kept" if stays else error.problem
+            remedy = "make room, then go on with --resume" if stays else "make room"
+            raise InputError(problem, location=self.folder if stays else self.output, remedy=remedy) from None
 
     def tally(self, chunks: int, rows: int) -> Tally:
         total = Tally()
@@ -458,8 +450,6 @@ class _Job:
                     write(self._path(number).read_bytes())
             joined.replace(self.output)
         except OSError as error:
-            raise InputError(
-                f"cannot be written ({error.strerror}); the finished chunks are kept",
-                location=self.output,
-                remedy="make room, then go on with --resume",
-            ) from None
+            problem = f"cannot be written ({error.strerror}); the finished chunks are kept"
+            remedy = "make room, then go on with --resume"
+            raise InputError(problem, location=self.output, remedy=remedy) from None

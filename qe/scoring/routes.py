@@ -42,9 +42,18 @@ def read_routes(path: Path) -> list[Route]:
     content = strict_yaml.read(path, "file of routes")
     if not isinstance(content, list) or not content:
         raise InputError("holds no routes", location=path, remedy=f"write {_FORM}")
-    routes = [
-        _route(entry, f"{path}: route {number}", path.parent) for number, entry in enumerate(content, 1)
-    ]
+    routes = []
+    for number, entry in enumerate(content, 1):
+        location = f"{path}: route {number}"
+        if not isinstance(entry, dict) or "model" not in entry:
+            raise InputError("is no mapping with a model", location=location, remedy=f"write {_FORM}")
+        for key, value in entry.items():
+            if not isinstance(key, str) or not isinstance(value, str) or not value:
+                problem = f"{key} must be text, but is {value!r}"
+                raise InputError(problem, location=location, remedy="write it in quotes")
+        model = entry.pop("model")
+        is_address = "://" in model or model.startswith(("models:/", "runs:/"))
+        routes.append(Route(entry, model if is_address else str(path.parent / model)))
     for number, route in enumerate(routes):
         wider = (one for one in routes[:number] if one.values.items() <= route.values.items())
         before = next(wider, None)
@@ -65,22 +74,6 @@ def columns_of(routes: Sequence[Route]) -> tuple[str, ...]:
 def fingerprint_of(routes: Sequence[Route], identities: Sequence[str]) -> str:
     return digest(
         [(sorted(one.values.items()), identity) for one, identity in zip(routes, identities, strict=True)]
-    )
-
-
-def _route(entry: Any, location: str, folder: Path) -> Route:
-    if not isinstance(entry, dict) or "model" not in entry:
-        raise InputError("is no mapping with a model", location=location, remedy=f"write {_FORM}")
-    for key, value in entry.items():
-        if not isinstance(key, str) or not isinstance(value, str) or not value:
-            raise InputError(
-                f"{key} must be text, but is {value!r}", location=location, remedy="write it in quotes"
-            )
-    model = entry["model"]
-    is_address = "://" in model or model.startswith(("models:/", "runs:/"))
-    return Route(
-        {key: value for key, value in entry.items() if key != "model"},
-        model if is_address else str(folder / model),
     )
 
 

@@ -31,11 +31,9 @@ def added_headers(
     headers = {name: name + suffix for name in names}
     for header in headers.values():
         if header in existing:
-            raise InputError(
-                f"has a column '{header}' already, and scoring adds one of that name",
-                location=location,
-                remedy="rename it, or name ours otherwise: --suffix _qe",
-            )
+            problem = f"has a column '{header}' already, and scoring adds one of that name"
+            remedy = "rename it, or name ours otherwise: --suffix _qe"
+            raise InputError(problem, location=location, remedy=remedy)
     return headers
 
 

@@ -122,10 +122,8 @@ def _started(master: str, quiet: bool) -> Any:
         session = builder.config("spark.ui.showConsoleProgress", progress).getOrCreate()
     except (Py4JError, PySparkException, OSError) as error:
         java = re.search(r"\w+(?:Exception|Error): (.*)", str(error))
-        raise InputError(
-            f"no Spark session on {master}: {java[1] if java else _first_line(error)}",
-            remedy="check --master and its log",
-        ) from None
+        problem = f"no Spark session on {master}: {java[1] if java else _first_line(error)}"
+        raise InputError(problem, remedy="check --master and its log") from None
     finally:
         for name in added:
             del os.environ[name]
@@ -198,11 +196,9 @@ def score_table(
         kept = None
         if settings.keep:
             if table.columns is None:
-                raise InputError(
-                    "--keep on Spark needs an input that declares its columns",
-                    location=table.name,
-                    remedy="convert it to Parquet, or leave out either --keep or --engine spark",
-                )
+                problem = "--keep on Spark needs an input that declares its columns"
+                remedy = "convert it to Parquet, or leave out either --keep or --engine spark"
+                raise InputError(problem, location=table.name, remedy=remedy)
             added, location = scorer.output_columns, Path(table.name)
             kept = KeptColumns.make(table.types, added, kind, names.header(ID), location, settings.suffix)
         elif table.columns is not None and not table.is_text:
@@ -293,11 +289,8 @@ class Table:
 
     def _check_header(self, line: bytes, file: str) -> None:
         if _fields(_decoded(line, file, 1), self.kind, file, 1) != self.columns:
-            raise InputError(
-                "has another header than the first file",
-                location=file,
-                remedy=f"all files begin with {', '.join(self.columns or ())}",
-            )
+            remedy = f"all files begin with {', '.join(self.columns or ())}"
+            raise InputError("has another header than the first file", location=file, remedy=remedy)
 
     def _row(self, numbered: tuple[int | None, Any]) -> Row:
         number, item = numbered
@@ -356,11 +349,9 @@ def _decoded(line: bytes, location: object, number: int | None) -> str:
     try:
         return line.removesuffix(b"\r").decode()
     except UnicodeDecodeError as error:
-        raise InputError(
-            f"not UTF-8 (byte 0x{error.object[error.start]:02x} at position {error.start + 1})",
-            location=f"{location}, row {number}",
-            remedy="convert the file, for example with iconv -t UTF-8",
-        ) from None
+        problem = f"not UTF-8 (byte 0x{error.object[error.start]:02x} at position {error.start + 1})"
+        remedy = "convert the file, for example with iconv -t UTF-8"
+        raise InputError(problem, location=f"{location}, row {number}", remedy=remedy) from None
 
 
 def _fields(line: str, kind: str, location: object, number: int | None) -> list[str]:
@@ -369,11 +360,9 @@ def _fields(line: str, kind: str, location: object, number: int | None) -> list[
     try:
         return next(csv.reader([line + "\n"], strict=True), [])
     except csv.Error as error:
-        raise InputError(
-            f"not a CSV record on one line ({error})",
-            location=f"{location}, row {number}",
-            remedy="Spark splits files at line ends: use Parquet or JSONL for text with line ends",
-        ) from None
+        problem = f"not a CSV record on one line ({error})"
+        remedy = "Spark splits files at line ends: use Parquet or JSONL for text with line ends"
+        raise InputError(problem, location=f"{location}, row {number}", remedy=remedy) from None
 
 
 def _scored(
@@ -406,11 +395,8 @@ def _with_id(number: int | None, row: Row, location: str) -> Row:
     if columns.get(ID) is not None:
         return row
     if number is None:
-        raise InputError(
-            "a row has no id, and the rows of this table have no order to number them by",
-            location=location,
-            remedy="give it a column `id`",
-        )
+        problem = "a row has no id, and the rows of this table have no order to number them by"
+        raise InputError(problem, location=location, remedy="give it a column `id`")
     return {**columns, ID: str(number)}, reason
 
 
@@ -456,8 +442,6 @@ def written_folder(session: Any, output: str, overwrite: bool) -> Iterator[str]:
 
 def check_inputs(inputs: Sequence[str]) -> str:
     if len(inputs) != 1:
-        raise InputError(
-            "--engine spark takes one table, not parallel text files",
-            remedy="join them, for example with paste into a TSV whose first line is source<TAB>target",
-        )
+        remedy = "join them, for example with paste into a TSV whose first line is source<TAB>target"
+        raise InputError("--engine spark takes one table, not parallel text files", remedy=remedy)
     return inputs[0]

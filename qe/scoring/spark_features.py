@@ -59,7 +59,15 @@ class Executors:
             tuple(feature_set.configs[i] for i in numbers), tuple(feature_set.extractors[i] for i in numbers)
         )
         configs = json.dumps([dict(config) for config in static.configs])
-        resources = configs, self._archive(static), static.fingerprint
+        parts, archive = tuple(parts_needed(static.configs)), None
+        if parts and self.bundle is not None:
+            if parts not in self._archives:
+                # In the bundle's folder, so that its files can be linked.
+                with tempfile.TemporaryDirectory(dir=self.bundle.path.parent) as temporary:
+                    self.bundle.export(parts, Path(temporary))
+                    self._archives[parts] = ship_folder(self.session, Path(temporary))
+            archive = self._archives[parts]
+        resources = configs, archive, static.fingerprint
         sides = segments.source_tokenizer, segments.target_tokenizer
         tasks = 4 * int(self.session.sparkContext.defaultParallelism)
         size = max(1, min(_BATCH, -(-len(segments) // tasks)))
@@ -77,17 +85,6 @@ class Executors:
         ends = np.cumsum([len(extractor.feature_names) for extractor in static.extractors])
         table = np.frombuffer(content, np.float64).reshape(len(segments), ends[-1]).copy()
         return dict(zip(numbers, np.hsplit(table, ends[:-1]), strict=True))
-
-    def _archive(self, feature_set: FeatureSet) -> str | None:
-        parts = tuple(parts_needed(feature_set.configs))
-        if not parts or self.bundle is None:
-            return None
-        if parts not in self._archives:
-            # In the bundle's folder, so that its files can be linked.
-            with tempfile.TemporaryDirectory(dir=self.bundle.path.parent) as temporary:
-                self.bundle.export(parts, Path(temporary))
-                self._archives[parts] = ship_folder(self.session, Path(temporary))
-        return self._archives[parts]
 
 
 def _extracted(
@@ -110,10 +107,8 @@ def _extracted(
 def _feature_set(configs: str, archive: str | None, fingerprint: str) -> FeatureSet:
     feature_set = FeatureSet.make(json.loads(configs), None if archive is None else Bundle(shipped(archive)))
     if feature_set.fingerprint != fingerprint:
-        raise InputError(
-            "the executors' feature extractors are not those of the driver",
-            remedy="install the same version of qe on all machines",
-        )
+        problem = "the executors' feature extractors are not those of the driver"
+        raise InputError(problem, remedy="install the same version of qe on all machines")
     return feature_set
 
 

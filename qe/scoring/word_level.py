@@ -37,11 +37,8 @@ class WordLevel:
         extractors = model.feature_set.extractors
         families = {kind: extractors[i] for kind, i in judges(extractors).items()}
         if "word" not in families:
-            raise InputError(
-                f"the model '{model.name}' has no word-level part",
-                location=location,
-                remedy="train one with the features word_quality",
-            )
+            problem = f"the model '{model.name}' has no word-level part"
+            raise InputError(problem, location=location, remedy="train one with the features word_quality")
         word_level = {kind: each for kind, each in families.items() if isinstance(each, WordLevelExtractor)}
         return cls(word_level, learned, metric)
 

@@ -49,7 +49,7 @@ def test_every_command_that_writes_replaces_nothing_unasked() -> None:
     known = {name: command for verb in verbs() for name, command in commands(verb).items()}
     assert known.keys() >= OWN_CHECK
     for name, command in known.items():
-        if any(option.is_output for option in command.options) and name not in OWN_CHECK:
+        if command.outputs:
             assert "overwrite" in [option.parameter for option in command.options], name
 
 

@@ -75,10 +75,6 @@ class Option:
     size: int | str | None = None  # how many values follow, as argparse counts
     bounds: tuple[float | None, float | None] = (None, None)
 
-    @property
-    def is_output(self) -> bool:
-        return self.kind is Path and self.title == OUTPUT
-
     def typed(self, parameter: str, hint: Any, default: Any) -> "Option":
         bounds = self.bounds
         if hasattr(hint, "__metadata__"):
@@ -192,7 +188,8 @@ class Command:
             for name, (_, default) in typed.items()
         }
         self.options = [described[name].typed(name, *typed[name]) for name in typed]
-        self.outputs = [] if self.path in OWN_CHECK else [one for one in self.options if one.is_output]
+        outputs = [one for one in self.options if one.kind is Path and one.title == OUTPUT]
+        self.outputs = [] if self.path in OWN_CHECK else outputs
         also = {
             "json": signature.return_annotation is Result,
             "quiet": "progress" in self.parameters,
