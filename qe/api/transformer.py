@@ -104,9 +104,8 @@ class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.feature_set_ = feature_set
         extraction, split = Extraction(feature_set, None), None
         if feature_set.fitted:
-            split = self._split(
-                table, y, {name for each in feature_set.fitted for name in each.labels_used()}
-            )
+            needed = {name for each in feature_set.fitted for name in each.labels_used()}
+            split = self._split(table, y, needed)
             self.feature_set_ = extraction.fitted_extractors(split)
         self.n_features_in_ = len(table.columns)
         self.feature_names_in_ = np.asarray(table.columns, dtype=object)
