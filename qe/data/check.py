@@ -251,42 +251,33 @@ def _pearson(scores_a: FloatArray, scores_b: FloatArray) -> float | None:
 
 
 def _defects(name: str, split: Split) -> list[str]:
-    defects = []
-    for side in ("source", "target"):
-        empty = [
-            identifier
-            for identifier, text in zip(split.segments.id, getattr(split.segments, side), strict=True)
-            if not text.strip()
-        ]
+    defects, segments = [], split.segments
+    sides = {
+        "source": (segments.source, segments.source_tokenizer),
+        "target": (segments.target, segments.target_tokenizer),
+    }
+    for side, (texts, _) in sides.items():
+        empty = [own_id for own_id, text in zip(segments.id, texts, strict=True) if not text.strip()]
         if empty:
             defects.append(f"{name}: {len(empty)} segments have an empty {side} (first: {empty[0]})")
-    defects += [f"{name}: {what}" for what in _unsplit(split)]
+    for side, (texts, tokenizer) in sides.items():
+        at_blanks = tokenizer.kind == "whitespace" or not without_blanks(tokenizer.language)
+        if at_blanks and seems_without_blanks(list(texts[:_LOOKED_AT])):
+            defects.append(
+                f"{name}: the {side} texts seem to have no blanks between words, but are split at blanks "
+                f"(language {tokenizer.language}, tokenizer {tokenizer.kind}): "
+                "set its language (zh, ja, th, ...), or `text: {tokenizer: moses}`"
+            )
     if split.scores is not None and len(split) > 1 and len(np.unique(split.scores)) == 1:
         defects.append(f"{name}: all labels are {split.scores[0]:g}, so there is nothing to learn")
     scores: dict[tuple[str, str], set[float]] = {}
     labels = () if split.scores is None else split.scores.tolist()
-    for source, target, score in zip(split.segments.source, split.segments.target, labels, strict=False):
+    for source, target, score in zip(segments.source, segments.target, labels, strict=False):
         scores.setdefault((source, target), set()).add(score)
     contradictions = sum(len(values) > 1 for values in scores.values())
     if contradictions:
         defects.append(f"{name}: {contradictions} repeated pairs of source and target have different labels")
     return defects
-
-
-def _unsplit(split: Split) -> Iterator[str]:
-    segments = split.segments
-    sides = {
-        "source": (segments.source, segments.source_tokenizer),
-        "target": (segments.target, segments.target_tokenizer),
-    }
-    for side, (texts, tokenizer) in sides.items():
-        at_blanks = tokenizer.kind == "whitespace" or not without_blanks(tokenizer.language)
-        if at_blanks and seems_without_blanks(list(texts[:_LOOKED_AT])):
-            yield (
-                f"the {side} texts seem to have no blanks between words, but are split at blanks "
-                f"(language {tokenizer.language}, tokenizer {tokenizer.kind}): "
-                "set its language (zh, ja, th, ...), or `text: {tokenizer: moses}`"
-            )
 
 
 def edit_rates_table(corpus: Mapping[str, Any]) -> Table:
@@ -370,20 +361,17 @@ def judges_table(name: str, judges: Judges) -> Table:
         for i, one in enumerate(judges.summaries)
     ]
     title = f"judges of {name}: Pearson above the diagonal, quadratic kappa below"
-    return Table(title, columns, rows, list(_judges_notes(name, judges)))
-
-
-def _judges_notes(name: str, judges: Judges) -> Iterator[str]:
     alpha = ", ".join(f"Krippendorff's alpha ({level}) {number(a)}" for level, a in judges.alpha.items())
-    yield f"agreement of all judges of {name}: {alpha}"
+    notes = [f"agreement of all judges of {name}: {alpha}"]
     if judges.weights is not None:
-        weights = ", ".join(map(number, judges.weights))
-        yield (
-            f"judges of {name}, weighted by standard deviation: {weights}; they differ by more than 1 on "
-            f"{judges.far_apart} segments"
+        notes.append(
+            f"judges of {name}, weighted by standard deviation: {', '.join(map(number, judges.weights))}; "
+            f"they differ by more than 1 on {judges.far_apart} segments"
         )
     if judges.deviation is not None:
-        yield f"labels and the mean of the judges of {name} differ by at most {general(judges.deviation, 3)}"
+        deviation = general(judges.deviation, 3)
+        notes.append(f"labels and the mean of the judges of {name} differ by at most {deviation}")
+    return Table(title, columns, rows, notes)
 
 
 def _summary(summary: ValueSummary) -> str:

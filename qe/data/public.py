@@ -52,20 +52,12 @@ class PublicDataset:
     source: str = ""
 
 
-def names() -> tuple[str, ...]:
-    return tuple(_catalogue())
-
-
-def pairs_of(name: str) -> tuple[str, ...]:
-    return tuple(_catalogue()[name]["pairs"])
-
-
 def dataset(name: str, pairs: Sequence[str] = ()) -> PublicDataset:
     """The dataset of a name with these language pairs, by default its usual ones."""
     if name in BY_HAND:
         raise InputError("is not fetched", location=name, remedy=BY_HAND[name])
-    known_name("public dataset", name, _catalogue())
-    entry = _catalogue()[name]
+    known_name("public dataset", name, catalogue())
+    entry = catalogue()[name]
     for pair in pairs:
         known_name("language pair", pair, entry["pairs"], location=name)
     chosen = pairs or entry.get("usual", entry["pairs"])
@@ -260,7 +252,7 @@ BY_HAND = {
 
 
 @cache
-def _catalogue() -> Mapping[str, Mapping[str, Any]]:
+def catalogue() -> Mapping[str, Mapping[str, Any]]:
     content: Mapping[str, Mapping[str, Any]] = yaml.safe_load(
         resources.files("qe.data").joinpath("public.yaml").read_text("utf-8")
     )

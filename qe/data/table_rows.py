@@ -129,10 +129,8 @@ def chunks(rows: Iterable[Item], size: int) -> Iterator[list[Item]]:
 
 
 def row_of(header: Sequence[str], fields: Sequence[str]) -> Row:
-    row = dict(zip(header, fields, strict=False))
-    return row, "" if len(fields) == len(
-        header
-    ) else f"{len(fields)} fields where the header has {len(header)}"
+    problem = f"{len(fields)} fields where the header has {len(header)}"
+    return dict(zip(header, fields, strict=False)), "" if len(fields) == len(header) else problem
 
 
 def json_rows(lines: Iterable[str]) -> Iterator[Row]:

@@ -15,9 +15,8 @@ from qe.display.numbers import MARKS, SIGNIFICANT, UNDEFINED, NumberText
 
 _NUMBER = re.compile(r"[-+]?\d+(?:[.,:]\d+)*(?:[eE][-+]?\d+)?")
 _AFTER = "_-/\\=:;,|.+&?"
-_LONGEST = (
-    24  # a word without a place to break it is broken wherever it may be, rather than be wider than that
-)
+# A word without a place to break it is broken wherever it may be, rather than be wider than that.
+_LONGEST = 24
 
 
 def wrapped(text: str, width: int, whole_words: bool = False) -> list[str]:
@@ -36,19 +35,19 @@ def wrapped(text: str, width: int, whole_words: bool = False) -> list[str]:
 
 
 def narrowest(text: str) -> int:
-    words = text.pieces if isinstance(text, NumberText) else text.split()
-    return max((_needed(word, isinstance(text, NumberText)) for word in words), default=0)
+    if isinstance(text, NumberText):
+        return max(map(cell_len, text.pieces), default=0)
+    needed = 0
+    for word in text.split():
+        longest = max(map(cell_len, _parts(word)))
+        if longest > _LONGEST:
+            longest = max(_LONGEST, *map(cell_len, _parts(word, anywhere=True)))
+        needed = max(needed, longest)
+    return needed
 
 
 def natural(text: str) -> int:
     return max(map(cell_len, text.split("\n")))
-
-
-def _needed(word: str, unbroken: bool) -> int:
-    if unbroken or not word:
-        return cell_len(word)
-    longest = max(map(cell_len, _parts(word)))
-    return longest if longest <= _LONGEST else max(_LONGEST, max(map(cell_len, _pieces(word))))
 
 
 def _filled(words: list[str], width: int, whole_words: bool) -> list[str]:
@@ -69,27 +68,18 @@ def _folded(word: str, width: int) -> list[str]:
         return [word]
     lines = [""]
     for part in _parts(word):
-        for piece in [part] if cell_len(part) <= width else _pieces(part):
+        for piece in [part] if cell_len(part) <= width else _parts(part, anywhere=True):
             if lines[-1] and cell_len(lines[-1] + piece) > width:
                 lines.append("")
             lines[-1] += piece
     return lines
 
 
-def _parts(word: str) -> list[str]:
-    inside = _inside_numbers(word)
-    ends = [i for i in range(1, len(word)) if word[i - 1] in _AFTER and i not in inside]
+def _parts(word: str, anywhere: bool = False) -> list[str]:
+    """The parts of a word behind a sign such as `-`, or its characters; numbers stay whole."""
+    inside = {i for found in _NUMBER.finditer(word) for i in range(found.start() + 1, found.end())}
+    ends = [i for i in range(1, len(word)) if i not in inside and (anywhere or word[i - 1] in _AFTER)]
     return [word[a:b] for a, b in pairwise([0, *ends, len(word)])]
-
-
-def _pieces(word: str) -> list[str]:
-    inside = _inside_numbers(word)
-    ends = [i for i in range(len(word) + 1) if i not in inside]
-    return [word[a:b] for a, b in pairwise(ends)]
-
-
-def _inside_numbers(word: str) -> set[int]:
-    return {i for found in _NUMBER.finditer(word) for i in range(found.start() + 1, found.end())}
 
 
 _TEXT = 12  # a column of texts is wrapped no narrower than that, if it has so long ones

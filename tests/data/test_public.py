@@ -339,9 +339,9 @@ def test_zips_of_2022_land_whole_and_damaged_ones_not_at_all(
     assert names(tmp_path) == [f"a/{name}" for name in names(tmp_path / "a")]
 
 
-@pytest.mark.parametrize("name", public.names())
+@pytest.mark.parametrize("name", public.catalogue())
 def test_every_pair_of_every_dataset_has_addresses_and_terms(name: str) -> None:
-    for pair in public.pairs_of(name):
+    for pair in public.catalogue()[name]["pairs"]:
         known = public.dataset(name, [pair])
         urls = [download.url for download in known.downloads]
         assert urls and len({*urls}) == len(urls) and known.terms and known.source
