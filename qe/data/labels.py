@@ -43,19 +43,14 @@ class PostEditLabels(Printable):
 
     @classmethod
     def concatenate(cls, batches: Sequence["PostEditLabels"]) -> "PostEditLabels":
-        edits = {
-            f.name: np.concatenate([getattr(batch.edits, f.name) for batch in batches])
-            for f in fields(TerEdits)
-        }
-        errors = [batch.errors for batch in batches]
-        sides: list[Any] = [
-            column
-            for lengths, words in (
-                ([e.hypothesis_lengths for e in errors], [e.hypothesis for e in errors]),
-                ([e.reference_lengths for e in errors], [e.reference for e in errors]),
-            )
-            for column in (np.concatenate(words), np.append(0, np.cumsum(np.concatenate(lengths))))
-        ]
+        def joined(part: str, name: str) -> np.ndarray[Any, Any]:
+            return np.concatenate([getattr(getattr(batch, part), name) for batch in batches])
+
+        edits = {entry.name: joined("edits", entry.name) for entry in fields(TerEdits)}
+        sides = []
+        for side in ("hypothesis", "reference"):
+            offsets = np.append(0, np.cumsum(joined("errors", f"{side}_lengths")))
+            sides += [joined("errors", side), offsets]
         return cls(TerEdits(**edits), ClassErrors(*sides), all(batch.has_classes for batch in batches))
 
     def counts(self, blocks: bool = False) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -75,11 +70,15 @@ class PostEditLabels(Printable):
             "edits": self.edits.edits,
             "target_words": self.errors.hypothesis_lengths,
             "post_edit_words": self.errors.reference_lengths,
-            **_columns_by_name(CLASSES, words),
-            **_columns_by_name([f"{name}_blocks" for name in CLASSES], blocks),
-            **_columns_by_name([*RATES, *(f"b{name}" for name in RATES)], rates),
-            **_columns_by_name(SUMS, rate_sums(rates)),
         }
+        rate_names = [*RATES, *(f"b{name}" for name in RATES)]
+        for names, values in (
+            (CLASSES, words),
+            ([f"{name}_blocks" for name in CLASSES], blocks),
+            (rate_names, rates),
+            (SUMS, rate_sums(rates)),
+        ):
+            columns |= zip(names, values.T, strict=True)
         return pd.DataFrame(columns)
 
     def _by_class(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], FloatArray]:
@@ -112,10 +111,6 @@ class PostEditLabels(Printable):
             "target_words": int(self.errors.hypothesis_lengths.sum()),
             "post_edit_words": words,
         }
-
-
-def _columns_by_name(names: Sequence[str], values: np.ndarray[Any, Any]) -> dict[str, Any]:
-    return {name: values[:, i] for i, name in enumerate(names)}
 
 
 def _numbers(names: Sequence[str], values: np.ndarray[Any, Any]) -> Mapping[str, float | int | None]:

@@ -124,13 +124,13 @@ class MlqePe(Format):
         if direct and self.label != "hter":
             return direct.get(_DIRECT[self.label][0])
         folder, edits = files.folder(split), files.edits(split)
-        places = (
-            [folder / "goldlabels" / f"{split}.{self.label}"] if folder is not None and not direct else []
-        )
-        if direct and edits is not None:
-            places = [edits / f"{split}.hter"]
-        labelled = [place for place in places if split in LABELLED or place.is_file()]
-        return reading.lines(labelled[0]) if labelled else None
+        if direct:
+            place = None if edits is None else edits / f"{split}.hter"
+        else:
+            place = None if folder is None else folder / "goldlabels" / f"{split}.{self.label}"
+        if place is None or not (split in LABELLED or place.is_file()):
+            return None
+        return reading.lines(place)
 
 
 SPLITS = ("train", "dev", "test20", "test21")
