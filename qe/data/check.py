@@ -176,11 +176,15 @@ def describe(split: Split, scale: LabelScale) -> SplitReport:
     lengths |= {
         f"{side} characters": summary([len(text) for text in column]) for side, column in texts.items()
     }
+    histogram = None
+    if given is not None and len(given):
+        counts, edges = np.histogram(given, bins=_BINS, range=scale.limits(given))
+        histogram = tuple(edges.tolist()), tuple(counts.tolist())
     return SplitReport(
         len(split),
         (*(name for name, _ in segments.columns()), *split.labels()),
         None if given is None else summary(given),
-        None if given is None or not len(given) else _histogram(given, scale),
+        histogram,
         None if split.judges is None else _judges(split, scale),
         lengths,
         {name: len(keys) - len(set(keys)) for name, keys in repeated_keys(split).items()},
@@ -202,33 +206,25 @@ def summary(values: Sequence[float] | NDArray[Any]) -> ValueSummary:
     return ValueSummary(len(array), mean, sd, low, first, median, third, high, len(np.unique(array)))
 
 
-def _histogram(values: FloatArray, scale: LabelScale) -> tuple[tuple[float, ...], tuple[int, ...]]:
-    low = float(values.min()) if scale.low is None else scale.low
-    high = float(values.max()) if scale.high is None else scale.high
-    counts, edges = np.histogram(values, bins=_BINS, range=(low, high))
-    return tuple(edges.tolist()), tuple(counts.tolist())
-
-
 def _judges(split: Split, scale: LabelScale) -> Judges:
     judges = split.judges
     assert judges is not None
     columns = range(judges.shape[1])
+    weights, far_apart = None, None
+    graded = scale.low is not None and scale.high is not None and scale.high - scale.low <= _GRADES
+    if graded and len(columns) > 1 and np.isfinite(judges).any(axis=0).all():
+        labels = judged_labels(judges, None)
+        weights = tuple(labels.weights.tolist())
+        far_apart = int((labels.differences > MAX_DIFFERENCE).sum())
     return Judges(
         tuple(summary(judges[:, i]) for i in columns),
         tuple(tuple(_pearson(judges[:, i], judges[:, j]) for j in columns) for i in columns),
         tuple(tuple(weighted_kappa(judges[:, i], judges[:, j]) for j in columns) for i in columns),
         _deviation(split, judges),
         {level: krippendorff_alpha(judges, level) for level in ("ordinal", "interval")},
-        *_spreads(judges, scale),
+        weights,
+        far_apart,
     )
-
-
-def _spreads(judges: FloatArray, scale: LabelScale) -> tuple[tuple[float, ...] | None, int | None]:
-    graded = scale.low is not None and scale.high is not None and scale.high - scale.low <= _GRADES
-    if not graded or judges.shape[1] < 2 or not np.isfinite(judges).any(axis=0).all():
-        return None, None
-    labels = judged_labels(judges, None)
-    return tuple(labels.weights.tolist()), int((labels.differences > MAX_DIFFERENCE).sum())
 
 
 def _deviation(split: Split, judges: FloatArray) -> float | None:
