@@ -1,7 +1,7 @@
 """Content of a translation tool's file: kinds, segments with states, places of their notes, languages."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
@@ -88,7 +88,6 @@ class State:
 
 
 MARK = "qe"  # who wrote a note
-_ABSENT = {"target": "no translation", "source": "no source"}
 
 
 @dataclass
@@ -107,14 +106,6 @@ class Segment:
     place: Place | None = None
     note: Callable[[str], str] = str
     state: State = field(default_factory=State)
-
-    @property
-    def row(self) -> FileRow:
-        texts = {"target": self.target, "source": self.source}
-        reasons = {name: _ABSENT[name] for name, text in texts.items() if not text}
-        columns = {"id": self.id, "source": self.source, "target": self.target, **self.notes}
-        state = {"state": str(self.state)} if str(self.state) else {}
-        return FileRow({**columns, **state}, reasons, reason=self.state.reason(self.source, self.target))
 
 
 def outside_of(unit: str, element: Element, location: object) -> InputError:
@@ -166,8 +157,16 @@ class TranslationFile:
 
     @cached_property
     def rows(self) -> Sequence[FileRow]:
-        rows = [segment.row for segment in self.segments]
-        return [replace(row, reason="") for row in rows] if self.score_all else rows
+        rows = []
+        for segment in self.segments:
+            source, target, state = segment.source, segment.target, segment.state
+            absent = {"target": "no translation"} if not target else {}
+            absent |= {"source": "no source"} if not source else {}
+            columns = {"id": segment.id, "source": source, "target": target, **segment.notes}
+            columns |= {"state": str(state)} if str(state) else {}
+            reason = "" if self.score_all else state.reason(source, target)
+            rows.append(FileRow(columns, absent, reason=reason))
+        return rows
 
     @cached_property
     def header(self) -> list[str]:

@@ -16,7 +16,16 @@ _TYPE = f"x-{MARK}"
 def read(path: Path, languages: Languages) -> TranslationFile:
     reader = _Reader(Document.read(path), languages=languages)
     reader.run()
-    reader.check()
+    if not reader.units:
+        raise InputError("holds no translation unit (<tu>)", location=path)
+    for side in ("source", "target"):
+        if not any(languages.fit(tag, side) for tag in reader.tags):
+            seen = ", ".join(f"'{tag}'" for tag in sorted(reader.tags)) or "none"
+            raise InputError(
+                f"has no {side} in '{languages.wanted(side)}'; its languages: {seen}",
+                location=path,
+                remedy=f"take a model of its languages, or name the one meant: --languages {side}=TAG",
+            )
     return TranslationFile(reader.document, reader.segments, reader.edits)
 
 
@@ -65,18 +74,6 @@ class _Reader(Walk):
             self.segments.append(_segment(name, unit, source, None))
         for label, variant in zip(_labels(name, [*map(_tag, targets)]), targets, strict=True):
             self.segments.append(_segment(label, unit, source, variant))
-
-    def check(self) -> None:
-        if not self.units:
-            raise InputError("holds no translation unit (<tu>)", location=self.document.path)
-        for side in ("source", "target"):
-            if not any(self.languages.fit(tag, side) for tag in self.tags):
-                seen = ", ".join(f"'{tag}'" for tag in sorted(self.tags)) or "none"
-                raise InputError(
-                    f"has no {side} in '{self.languages.wanted(side)}'; its languages: {seen}",
-                    location=self.document.path,
-                    remedy=f"take a model of its languages, or name the one meant: --languages {side}=TAG",
-                )
 
 
 def _tag(variant: Element) -> str:

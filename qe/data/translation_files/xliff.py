@@ -69,7 +69,10 @@ def _segments_1(unit: Element, name: str, codes: Mapping[str, str], state: State
     # translation without marks, the unit itself.
     target = unit.first("target")
     whole = _text(unit, "source", codes), _text(unit, "target", codes)
-    texts = _marked(unit, codes)
+    sources, targets = (_marks(unit.first(side), codes) for side in ("seg-source", "target"))
+    if len(targets) == 1 and not sources:
+        sources = dict.fromkeys(targets, whole[0])
+    texts = {mid: (sources.get(mid, ""), targets.get(mid, "")) for mid in {**sources, **targets}}
     if not texts or (target is not None and not marked_segments(target) and whole[1]):
         texts = {"": whole}
     place = None if target is None else Place(target.end, target.end)
@@ -106,13 +109,6 @@ def _properties(holder: Element) -> dict[str, str]:
 def _text(unit: Element, name: str, codes: Mapping[str, str]) -> str:
     element = unit.first(name)
     return "" if element is None else plain(element, codes)
-
-
-def _marked(unit: Element, codes: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    sources, targets = (_marks(unit.first(name), codes) for name in ("seg-source", "target"))
-    if len(targets) == 1 and not sources:
-        sources = dict.fromkeys(targets, _text(unit, "source", codes))
-    return {mid: (sources.get(mid, ""), targets.get(mid, "")) for mid in {**sources, **targets}}
 
 
 def _marks(element: Element | None, codes: Mapping[str, str]) -> dict[str, str]:
@@ -190,7 +186,7 @@ _VERSIONS: Mapping[str, _Version] = {
 }
 
 
-def read(path: Path, languages: Languages | None = None) -> TranslationFile:
+def read(path: Path, languages: Languages) -> TranslationFile:
     """The file; raises InputError if it is in other languages."""
     reader = _Reader(Document.read(path), languages=languages)
     reader.run()
@@ -199,7 +195,7 @@ def read(path: Path, languages: Languages | None = None) -> TranslationFile:
 
 @dataclass
 class _Reader(Walk):
-    languages: Languages | None = None
+    languages: Languages = field(kw_only=True)
     namespace: str = ""
     version: _Version = _FIRST
     files: int = 0
@@ -222,11 +218,7 @@ class _Reader(Walk):
         location = f"<{element.name}{f' {name}' if name else ''}>"
         for side, attribute in self.version.languages.items():
             if attribute in element.attributes:
-                self._check(side, element.attributes[attribute], location)
-
-    def _check(self, side: str, tag: str, place: str) -> None:
-        if self.languages is not None:
-            self.languages.check(side, tag, place, self.document.path)
+                self.languages.check(side, element.attributes[attribute], location, self.document.path)
 
     def _begin(self, root: Element) -> None:
         known = not root.namespace or root.namespace.startswith(_NAMESPACE)
@@ -273,4 +265,5 @@ class _Reader(Walk):
         for text, side in self.version.texts.items():
             for side_element in (holder.first(text) for holder in (unit, *unit.members("segment"))):
                 if side_element is not None and "xml:lang" in side_element.attributes:
-                    self._check(side, side_element.attributes["xml:lang"], f"unit {number}")
+                    tag = side_element.attributes["xml:lang"]
+                    self.languages.check(side, tag, f"unit {number}", self.document.path)

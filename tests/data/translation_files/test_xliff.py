@@ -14,6 +14,7 @@ from translate.storage import xliff as toolkit_xliff
 from features.basics.errors import InputError
 from qe.data.table_rows import FileInput, Layout, Sheet, TranslationFile
 from qe.data.translation_files import xliff
+from qe.data.translation_files.segments import Languages
 from tests.factories import refuses
 
 EN_ES = ("en", "es")
@@ -324,7 +325,7 @@ STATES_2 = {
 def read(tmp_path: Path, content: str | bytes, name: str = "a.xlf") -> xliff.TranslationFile:
     path = tmp_path / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return xliff.read(path)
+    return xliff.read(path, Languages(*EN_ES))
 
 
 def opened(path: Path, layout: Layout = READ) -> TranslationFile | Sheet:
