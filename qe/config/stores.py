@@ -54,7 +54,15 @@ def check_journal(path: Path, location: object = None) -> None:
                 location=location,
                 remedy="name another file",
             )
-    _check_lock(path, location)
+    lock, deadline = Path(f"{path}.lock"), time.monotonic() + _LOCK_SECONDS
+    while os.path.lexists(lock):
+        if lock.is_symlink() and lock.exists():
+            return
+        if time.monotonic() > deadline or (os.path.lexists(lock) and not lock.is_symlink()):
+            raise InputError(
+                f"{lock} is no lock of a study", location=location, remedy="remove it, or name another file"
+            )
+        time.sleep(0.05)
 
 
 def check_database(url: str, tables: Collection[str], location: object = None) -> None:
@@ -123,18 +131,6 @@ def _existing_file(path: Path, location: object) -> bool:
     if not os.access(path, os.R_OK | os.W_OK):
         raise InputError("cannot be read and written (permission denied)", location=location)
     return True
-
-
-def _check_lock(path: Path, location: object) -> None:
-    lock, deadline = Path(f"{path}.lock"), time.monotonic() + _LOCK_SECONDS
-    while os.path.lexists(lock):
-        if lock.is_symlink() and lock.exists():
-            return
-        if time.monotonic() > deadline or (os.path.lexists(lock) and not lock.is_symlink()):
-            raise InputError(
-                f"{lock} is no lock of a study", location=location, remedy="remove it, or name another file"
-            )
-        time.sleep(0.05)
 
 
 def read_tables(path: Path, options: str = "") -> set[str]:

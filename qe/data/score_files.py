@@ -14,7 +14,7 @@ from features.basics.errors import InputError
 from features.basics.numerals import is_real, natural, real
 from features.storage.files import atomic_file, read_lines
 from qe.data.headers import Pair, classes_of, known_headers, no_column, numbers_of
-from qe.data.reading import Column, Reading, read_table
+from qe.data.reading import Reading, read_table
 from qe.data.split import LabelScale
 from qe.data.table_rows import is_table
 from qe.display.summary import Printable
@@ -248,7 +248,16 @@ def _read_column(path: Path, name: str | None, scale: LabelScale, *, table: bool
     reading, ids = Reading(path.parent), None
     if table:
         columns = read_table(reading, path)
-        column = _score_column(columns, name, path)
+        names = [name] if name is not None else [known for known in DEFAULT_COLUMNS if known in columns]
+        names = names or (list(columns) if len(columns) == 1 else [])
+        usual = known_headers("scores", list(columns))
+        names = names or (usual if len(usual) == 1 else [])
+        if not names:
+            remedy = f"name one of {', '.join(columns)}"
+            raise InputError("which column holds the scores?", location=path, remedy=remedy)
+        if names[0] not in columns:
+            raise no_column(names[0], columns, path)
+        column = columns[names[0]]
         ids = next((columns[header].texts for header in known_headers("id", list(columns))), None)
     else:
         column = reading.lines(path)
@@ -295,19 +304,6 @@ def _numbered_alike(first: Sequence[str], second: Sequence[str]) -> bool:
         return False
     from_0, from_1 = ([int(text) for text in ids] for ids in counted)
     return sorted(from_0) == list(range(len(from_0))) and [number + 1 for number in from_0] == from_1
-
-
-def _score_column(table: Mapping[str, Column], column: str | None, path: Path) -> Column:
-    names = [column] if column is not None else [name for name in DEFAULT_COLUMNS if name in table]
-    names = names or (list(table) if len(table) == 1 else [])
-    known = known_headers("scores", list(table))
-    names = names or (known if len(known) == 1 else [])
-    if not names:
-        remedy = f"name one of {', '.join(table)}"
-        raise InputError("which column holds the scores?", location=path, remedy=remedy)
-    if names[0] not in table:
-        raise no_column(names[0], table, path)
-    return table[names[0]]
 
 
 def read_comet(path: Path) -> tuple[str, dict[str, FloatArray]]:

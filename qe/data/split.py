@@ -125,14 +125,11 @@ def concatenate(splits: Sequence[Split]) -> Split:
     columns: dict[str, Any] = {}
     for name in set.intersection(*({name for name, _ in split._columns()} for split in splits)):
         parts = [getattr(split, name) for split in splits]
-        joined = isinstance(parts[0], np.ndarray)
-        columns[name] = _stacked(parts) if joined else tuple(item for part in parts for item in part)
+        if not isinstance(parts[0], np.ndarray):
+            columns[name] = tuple(item for part in parts for item in part)
+            continue
+        if parts[0].ndim > 1:
+            width = max(part.shape[1] for part in parts)
+            parts = [np.pad(p, ((0, 0), (0, width - p.shape[1])), constant_values=np.nan) for p in parts]
+        columns[name] = np.concatenate(parts)
     return Split(segments=Segments.concatenate([split.segments for split in splits]), **columns)
-
-
-def _stacked(parts: Sequence[FloatArray]) -> FloatArray:
-    if parts[0].ndim == 1:
-        return np.concatenate(parts)
-    width = max(part.shape[1] for part in parts)
-    rows = [np.pad(p, ((0, 0), (0, width - p.shape[1])), constant_values=np.nan) for p in parts]
-    return np.concatenate(rows)

@@ -94,21 +94,17 @@ def check_reachable(uri: str) -> None:
             reason = "it did not answer in time" if isinstance(error, requests.Timeout) else "no connection"
             raise _unreachable(uri, reason) from None
     elif kind in _PORTS:
-        _check_port(uri, _PORTS[kind])
-
-
-def _check_port(uri: str, port: int) -> None:
-    try:
-        parts = urlsplit(uri)
-        host, number = parts.hostname, parts.port or port
-    except ValueError as error:
-        raise InputError(f"is no address ({error})", location=uri) from None
-    if host is None:  # a local socket
-        return
-    try:
-        socket.create_connection((host, number), _TIMEOUT).close()
-    except OSError as error:
-        raise _unreachable(uri, error.strerror or str(error)) from None
+        try:
+            parts = urlsplit(uri)
+            host, port = parts.hostname, parts.port or _PORTS[kind]
+        except ValueError as error:
+            raise InputError(f"is no address ({error})", location=uri) from None
+        if host is None:  # a local socket
+            return
+        try:
+            socket.create_connection((host, port), _TIMEOUT).close()
+        except OSError as error:
+            raise _unreachable(uri, error.strerror or str(error)) from None
 
 
 def _unreachable(uri: str, reason: str) -> InputError:

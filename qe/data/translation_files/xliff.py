@@ -206,7 +206,17 @@ class _Reader(Walk):
 
     def opened(self, element: Element, around: Sequence[Element]) -> None:
         if not around:
-            self._begin(element)
+            known = not element.namespace or element.namespace.startswith(_NAMESPACE)
+            if element.name != "xliff" or not known:
+                raise InputError("is no XLIFF file (no element `xliff`)", location=self.document.path)
+            version = element.attributes.get("version", "")
+            if version not in _VERSIONS:
+                raise InputError(
+                    f"XLIFF of version {quoted(version)} is not known",
+                    location=self.document.path,
+                    remedy=f"known: {', '.join(_VERSIONS)}",
+                )
+            self.namespace, self.version = element.namespace, _VERSIONS[version]
         elif element.name == "file" and self._is_xliff(element, around):
             self.files += 1
             self.codes = {}
@@ -219,19 +229,6 @@ class _Reader(Walk):
         for side, attribute in self.version.languages.items():
             if attribute in element.attributes:
                 self.languages.check(side, element.attributes[attribute], location, self.document.path)
-
-    def _begin(self, root: Element) -> None:
-        known = not root.namespace or root.namespace.startswith(_NAMESPACE)
-        if root.name != "xliff" or not known:
-            raise InputError("is no XLIFF file (no element `xliff`)", location=self.document.path)
-        version = root.attributes.get("version", "")
-        if version not in _VERSIONS:
-            raise InputError(
-                f"XLIFF of version {quoted(version)} is not known",
-                location=self.document.path,
-                remedy=f"known: {', '.join(_VERSIONS)}",
-            )
-        self.namespace, self.version = root.namespace, _VERSIONS[version]
 
     def _is_xliff(self, element: Element, around: Sequence[Element]) -> bool:
         return element.namespace == self.namespace and all(
