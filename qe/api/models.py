@@ -14,6 +14,7 @@ from qe.display.table import Table
 from qe.models.description import NAME, SIGNATURE, one_model
 from qe.models.model import Model
 from qe.scoring.jobs import frame_of, names_of
+from qe.scoring.routes import is_uri
 from qe.scoring.scorer import Options, Scorer, needs_of
 
 
@@ -158,10 +159,6 @@ def is_current(model: str, registered: str, fingerprint: str) -> bool:
         return now is None or "/".join(now) == registered
     with one_model(_local_folder(model)) as identity:
         return identity == fingerprint
-
-
-def is_uri(model: str) -> bool:
-    return "://" in model or model.startswith(("models:/", "runs:/"))
 
 
 def sign_model(model: str, key: Path) -> tuple[Path, str]:

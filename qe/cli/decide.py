@@ -4,10 +4,9 @@
 `qe robustness`: test a model on perturbed translations.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from annotated_types import Interval
 
@@ -329,7 +328,13 @@ def suggest(
     loaded = settings.load(experiment)
     kind_of(output)
     check_output(output, [input_, experiment, *loaded.inputs()])
-    pool = table.pool(input_, _languages(loaded.dataset.options()))
+    options, languages = loaded.dataset.options(), None
+    if "pair" in options:
+        first, _, second = str(options["pair"]).partition("-")
+        languages = first, second
+    elif options.get("source_language") and options.get("target_language"):
+        languages = str(options["source_language"]), str(options["target_language"])
+    pool = table.pool(input_, languages)
     with locked_file(output):
         chosen = run(loaded, pool.columns, count, cache=settings.cache, seed=seed, progress=progress)
         write_suggestions(output, pool, chosen)
@@ -340,14 +345,6 @@ def suggest(
     }  # fmt: skip
     shown = f"{count:,} of {chosen.candidates:,} segments, by {chosen.labelled:,} labelled ones: {output}"
     return Result("suggest", content, [shown], brief=True)
-
-
-def _languages(options: Mapping[str, Any]) -> tuple[str, str] | None:
-    if "pair" in options:
-        first, _, second = str(options["pair"]).partition("-")
-        return first, second
-    source, target = options.get("source_language"), options.get("target_language")
-    return (str(source), str(target)) if source and target else None
 
 
 def robustness(

@@ -184,7 +184,14 @@ def spread(
     labelled (n, d) or drawn point (k-means++, Arthur and Vassilvitskii 2007); equal points come last.
     """
     generator, left = np.random.default_rng(seed), np.asarray(weights, np.float64).copy()
-    nearest = _nearest(points, labelled_points)
+    nearest = np.ones(len(points))
+    if len(labelled_points):
+        squares = (
+            (points**2).sum(axis=1)[:, np.newaxis]
+            + (labelled_points**2).sum(axis=1)
+            - 2 * points @ labelled_points.T
+        )
+        nearest = np.asarray(np.maximum(squares, 0).min(axis=1), np.float64)
     chosen: list[int] = []
     while len(chosen) < count:
         mass = nearest * left
@@ -199,14 +206,3 @@ def spread(
         left[drawn] = 0
         nearest = np.minimum(nearest, ((points - points[drawn]) ** 2).sum(axis=1))
     return np.array(chosen, np.int64)
-
-
-def _nearest(points: FloatArray, labelled_points: FloatArray) -> FloatArray:
-    if not len(labelled_points):
-        return np.ones(len(points))
-    squares = (
-        (points**2).sum(axis=1)[:, np.newaxis]
-        + (labelled_points**2).sum(axis=1)
-        - 2 * points @ labelled_points.T
-    )
-    return np.asarray(np.maximum(squares, 0).min(axis=1), np.float64)

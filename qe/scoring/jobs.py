@@ -36,6 +36,7 @@ from qe.scoring.scorer import EarlierScores, Options, Output, Scorer, Tally
 from qe.scoring.settings import JobSettings
 
 _RESTART = "start again with --overwrite"
+_EARLIER = "earlier.db"  # scores of an earlier job, in the folder of the job
 
 
 def score_file(
@@ -129,7 +130,7 @@ def score_file(
         with job.left_only_with_work():
             if previous and not difference:
                 progress("reading earlier scores (files)", 0, 1)
-                previous.scorer.earlier_scores = previous.store(job.earlier_scores)
+                previous.scorer.earlier_scores = previous.store(job.folder / _EARLIER)
                 progress("reading earlier scores (files)", 1, 1)
             for size, is_new in _scored_chunks(work, models, rows, job, workers):
                 sizes.append(size)
@@ -300,7 +301,7 @@ def _in_processes(
     scorer, waiting = work.scorer, _Waiting()
     has_earlier = isinstance(scorer, Scorer) and scorer.earlier_scores is not None
     settings = (work.kind, work.chunk, work.names, work.kept_columns, work.safe)
-    start = (models, job.earlier_scores if has_earlier else None, settings)
+    start = (models, job.folder / _EARLIER if has_earlier else None, settings)
     try:
         with WorkerPool(workers, _Worker.start, start) as pool:
             for number, batch in todo:
@@ -340,10 +341,6 @@ class _Job:
     @property
     def folder(self) -> Path:
         return self.output.with_name(self.output.name + ".partial")
-
-    @property
-    def earlier_scores(self) -> Path:
-        return self.folder / "earlier.db"
 
     @property
     def _description(self) -> Path:

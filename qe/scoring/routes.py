@@ -52,8 +52,7 @@ def read_routes(path: Path) -> list[Route]:
                 problem = f"{key} must be text, but is {value!r}"
                 raise InputError(problem, location=location, remedy="write it in quotes")
         model = entry.pop("model")
-        is_address = "://" in model or model.startswith(("models:/", "runs:/"))
-        routes.append(Route(entry, model if is_address else str(path.parent / model)))
+        routes.append(Route(entry, model if is_uri(model) else str(path.parent / model)))
     for number, route in enumerate(routes):
         wider = (one for one in routes[:number] if one.values.items() <= route.values.items())
         before = next(wider, None)
@@ -65,6 +64,10 @@ def read_routes(path: Path) -> list[Route]:
                 remedy="put the narrower route first",
             )
     return routes
+
+
+def is_uri(model: str) -> bool:
+    return "://" in model or model.startswith(("models:/", "runs:/"))
 
 
 def columns_of(routes: Sequence[Route]) -> tuple[str, ...]:

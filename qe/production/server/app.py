@@ -178,7 +178,17 @@ class App:
 
     async def _answer(self, request: Request) -> protocol.Answer:
         try:
-            self._check(request)
+            if request.ends_unclearly:
+                reason = "Content-Length, or HTTP/1.0, does not go with Transfer-Encoding"
+                if request.version not in _VERSIONS:
+                    reason = f"HTTP/{request.version} is not spoken here, but {' and '.join(_VERSIONS)}"
+                raise protocol.Refused(400, reason, _CLOSE)
+            self.hosts.check(request.headers.get("host"))
+            method = self.routes.get(request.path)
+            if method is None:
+                raise protocol.Refused(404, f"no such address; there is {', '.join(self.routes)}")
+            if request.method != method and (request.method, method) != ("HEAD", "GET"):
+                raise protocol.Refused(405, f"{request.path} takes {method}", {"Allow": method})
             if request.path == _SCORING:
                 return await self._invocations(request)
             return self.pages[request.path]()
@@ -190,19 +200,6 @@ class App:
             _log.exception("id=%s could not be answered", request.id)
             error = protocol.Refused(500, "the request could not be answered; the server's log says more")
             return protocol.refusal(error, request.id)
-
-    def _check(self, request: Request) -> None:
-        if request.ends_unclearly:
-            reason = "Content-Length, or HTTP/1.0, does not go with Transfer-Encoding"
-            if request.version not in _VERSIONS:
-                reason = f"HTTP/{request.version} is not spoken here, but {' and '.join(_VERSIONS)}"
-            raise protocol.Refused(400, reason, _CLOSE)
-        self.hosts.check(request.headers.get("host"))
-        method = self.routes.get(request.path)
-        if method is None:
-            raise protocol.Refused(404, f"no such address; there is {', '.join(self.routes)}")
-        if request.method != method and (request.method, method) != ("HEAD", "GET"):
-            raise protocol.Refused(405, f"{request.path} takes {method}", {"Allow": method})
 
     @property
     def ready(self) -> Service:
