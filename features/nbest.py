@@ -43,20 +43,18 @@ def hypotheses(segments: Segments) -> list[list[Hypothesis]]:
     An entry is a JSON list of texts, or of objects with the keys of `Hypothesis` (only `text` is needed).
     Raises InputError, naming the segment, for anything else.
     """
-    column = segments.require("nbest")
-    return [_entry(text, f"segment '{i}', nbest") for text, i in zip(column, segments.id, strict=True)]
-
-
-def _entry(text: str, location: str) -> list[Hypothesis]:
-    if not text.strip():
-        return []
-    try:
-        entry = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"not JSON: {error}", location=location) from None
-    if not isinstance(entry, list):
-        raise InputError(f"expected a list of hypotheses, found {type(entry).__name__}", location=location)
-    return [_hypothesis(item, location) for item in entry]
+    lists = []
+    for text, identifier in zip(segments.require("nbest"), segments.id, strict=True):
+        location = f"segment '{identifier}', nbest"
+        try:
+            entry = json.loads(text) if text.strip() else []
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"not JSON: {error}", location=location) from None
+        if not isinstance(entry, list):
+            found = type(entry).__name__
+            raise InputError(f"expected a list of hypotheses, found {found}", location=location)
+        lists.append([_hypothesis(item, location) for item in entry])
+    return lists
 
 
 def _hypothesis(item: Any, location: str) -> Hypothesis:

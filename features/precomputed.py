@@ -1,7 +1,7 @@
 """Features that another program computed, read from files."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -105,9 +105,18 @@ class Precomputed(Extractor):
 
     def _table(self, split: str) -> FloatArray:
         if split not in self._tables:
-            path = Path(self.files[split])
-            rows = list(_rows(path, len(self.names), skip=int(self.columns == "header")))
-            self._tables[split] = np.array(rows, np.float64).reshape(len(rows), len(self.names))
+            path, width, rows = Path(self.files[split]), len(self.names), []
+            for number, line in enumerate(read_lines(path), start=1):
+                if number == 1 and self.columns == "header":
+                    continue
+                values = _fields(line)
+                if len(values) != width:
+                    raise InputError(
+                        f"expected {width} values separated by tabs, but got {len(values)}",
+                        location=f"{path}:{number}",
+                    )
+                rows.append([_number(value, path, number) for value in values])
+            self._tables[split] = np.array(rows, np.float64).reshape(len(rows), width)
         return self._tables[split]
 
     def content_fingerprint(self) -> str:
@@ -115,19 +124,6 @@ class Precomputed(Extractor):
 
     def checksums(self) -> Mapping[str, str]:
         return {split: sha256(Path(path)) for split, path in sorted(self.files.items())}
-
-
-def _rows(path: Path, width: int, skip: int) -> Iterator[list[float]]:
-    for number, line in enumerate(read_lines(path), start=1):
-        if number <= skip:
-            continue
-        values = _fields(line)
-        if len(values) != width:
-            raise InputError(
-                f"expected {width} values separated by tabs, but got {len(values)}",
-                location=f"{path}:{number}",
-            )
-        yield [_number(value, path, number) for value in values]
 
 
 def _fields(line: str) -> list[str]:

@@ -182,14 +182,8 @@ def _edits(hyp: Any, ref: Any) -> Any:
             else:
                 back[i, j] = _DELETION if best == above[j] + 1 else _INSERTION
         above, row = row, above
-    return _best_path(back)
-
-
-@numba.njit(cache=True, nogil=True)
-def _best_path(back: Any) -> Any:
-    hyp_edit = np.empty(back.shape[1] - 1, np.uint8)
-    ref_edit = np.empty(back.shape[0] - 1, np.uint8)
-    i, j = len(ref_edit), len(hyp_edit)
+    hyp_edit, ref_edit = np.empty(len(hyp), np.uint8), np.empty(len(ref), np.uint8)
+    i, j = len(ref), len(hyp)
     while i > 0 or j > 0:
         operation = back[i, j]
         if operation != _INSERTION:

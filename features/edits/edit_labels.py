@@ -253,22 +253,15 @@ def _align_ter_batch(
         order = np.arange(len(left))
         if len(left) > 0 and len(right) > 0:
             _, order, back = shifted(left, right, limits)
-            _read_path(back, order, aligned[hyp_at[k] : hyp_at[k + 1]])
+            i, j = len(right), len(left)
+            while i > 0 or j > 0:
+                operation = back[i, j]
+                i -= operation != INSERTION
+                j -= operation != DELETION
+                if operation != INSERTION and operation != DELETION:
+                    aligned[hyp_at[k] + order[j]] = i
         for p in range(len(order)):
             places[hyp_at[k] + order[p]] = p
-
-
-@numba.njit(cache=True, nogil=True)
-def _read_path(back: Any, order: Any, aligned: Any) -> None:
-    i, j = back.shape[0] - 1, back.shape[1] - 1
-    while i > 0 or j > 0:
-        operation = back[i, j]
-        if operation != INSERTION:
-            i -= 1
-        if operation != DELETION:
-            j -= 1
-        if operation != INSERTION and operation != DELETION:
-            aligned[order[j]] = i
 
 
 EDITS = ("match", "form_changed", "word_changed", "pos_changed", "deleted", "inserted")

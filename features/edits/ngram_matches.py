@@ -81,7 +81,12 @@ def _match_segment(hyp: Any, ref: Any, spans: Any, keys: Any, numbers: Any, room
             ids, before = ref_ids[base : base + len(text)], distinct
             distinct = _number(text, n, ids, keys, numbers, distinct)
             allowed[before:distinct] = 0
-            _raise_to_counts(ids[: max(len(text) - n, 0)], allowed, counts)
+            found = ids[: max(len(text) - n, 0)]
+            for i in range(len(found)):
+                counts[found[i]] += 1
+            for i in range(len(found)):
+                allowed[found[i]] = max(allowed[found[i]], counts[found[i]])
+                counts[found[i]] = 0
             base += len(text)
         for i in range(len(hyp) - n):
             if hyp_ids[i] >= 0:
@@ -112,15 +117,6 @@ def _number(text: Any, n: int, ids: Any, keys: Any, numbers: Any, distinct: int)
             distinct += 1
         ids[i] = numbers[slot]
     return distinct
-
-
-@numba.njit(cache=True, nogil=True)
-def _raise_to_counts(ids: Any, allowed: Any, counts: Any) -> None:
-    for i in range(len(ids)):
-        counts[ids[i]] += 1
-    for i in range(len(ids)):
-        allowed[ids[i]] = max(allowed[ids[i]], counts[ids[i]])
-        counts[ids[i]] = 0
 
 
 ORDER: Final = 5

@@ -126,15 +126,20 @@ def _score_batch(hyp: Any, hyp_offsets: Any, ref: Any, ref_offsets: Any, limits:
         right = ref[ref_offsets[k] : ref_offsets[k + 1]]
         if len(left) == 0 or len(right) == 0:
             counts[k, 1], counts[k, 2] = len(left), len(right)
-        else:
-            _score_pair(left, right, limits, counts[k])
-
-
-@numba.njit(cache=True, nogil=True)
-def _score_pair(original: Any, ref: Any, limits: Any, counts: Any) -> None:
-    shifts, _, back = shifted(original, ref, limits)
-    counts[0] = shifts
-    _count_operations(back, counts)
+            continue
+        shifts, _, back = shifted(left, right, limits)
+        counts[k, 0] = shifts
+        i, j = back.shape[0] - 1, back.shape[1] - 1
+        while i > 0 or j > 0:
+            operation = back[i, j]
+            if operation == INSERTION:
+                counts[k, 1] += 1
+            elif operation == DELETION:
+                counts[k, 2] += 1
+            elif operation == _SUBSTITUTION:
+                counts[k, 3] += 1
+            i -= operation != INSERTION
+            j -= operation != DELETION
 
 
 @numba.njit(cache=True, nogil=True)
@@ -194,24 +199,6 @@ def _beam_distance(hyp: Any, ref: Any, beam: int, back: Any) -> int:
         first, last = next_first, next_last
         now, after = after, now
     return int(after[rows])
-
-
-@numba.njit(cache=True, nogil=True)
-def _count_operations(back: Any, counts: Any) -> None:
-    i, j = back.shape[0] - 1, back.shape[1] - 1
-    while i > 0 or j > 0:
-        operation = back[i, j]
-        if operation == INSERTION:
-            counts[1] += 1
-            j -= 1
-        elif operation == DELETION:
-            counts[2] += 1
-            i -= 1
-        else:
-            if operation == _SUBSTITUTION:
-                counts[3] += 1
-            i -= 1
-            j -= 1
 
 
 @numba.njit(cache=True, nogil=True)
