@@ -16,7 +16,7 @@ from features.basics.errors import InputError, did_you_mean
 from features.encoding.cached import CachedEncoder, TextStore
 from features.encoding.encoded import EncodedText, Floats, TextEncoder, units
 from features.encoding.onnx import OnnxEncoder, Pooling, StaticEncoder, external_files, layer_outputs
-from features.encoding.tokenizing import REMEDY, GuardedEncoder, growth_of, guarded
+from features.encoding.tokenizing import REMEDY, GuardedEncoder, growing_normalizer, guarded
 from features.storage.cache_folder import default_cache
 from features.storage.checksums import checksum
 from features.storage.damage import Damaged, damage_reported, read_json
@@ -171,8 +171,8 @@ class EncoderFolder:
         with guarded(self.path):
             encoder = self._loaded(weights, tokenizer, settings)
             with damage_reported("the tokenizer", tokenizer, REMEDY):
-                growth = growth_of(encoder.tokenizer)
-            return GuardedEncoder(encoder, growth, self.path)
+                normalize = growing_normalizer(encoder.tokenizer)
+            return GuardedEncoder(encoder, normalize, self.path)
 
     def load_cached(self, settings: EncoderSettings) -> CachedEncoder:
         """The encoder, with its results kept in the user's cache. It reads all inner layers, which costs

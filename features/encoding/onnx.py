@@ -375,15 +375,17 @@ class StaticEncoder:
     def encode(self, texts: Sequence[str], prompt: str = "") -> list[EncodedText]:
         given = [prompt + text for text in texts]
         encodings = self.tokenizer.encode_batch(given, add_special_tokens=False)
-        return [self._encoded(np.array(e.ids, np.int64), within_text(e.offsets, prompt)) for e in encodings]
-
-    def _encoded(self, ids: NDArray[np.int64], spans: Spans) -> EncodedText:
-        known = ids != self.unknown
-        vectors, spans = self.vectors[ids[known]], spans[known]
-        shown = vectors.any(axis=1) & (spans[:, 1] > 0)
-        if not (spans[:, 1] > 0).any():
-            return EncodedText(None, vectors[:0], NO_SPANS)
-        return EncodedText(vectors.mean(axis=0), units(vectors[shown]), spans[shown])
+        encoded = []
+        for encoding in encodings:
+            ids = np.array(encoding.ids, np.int64)
+            known = ids != self.unknown
+            vectors, spans = self.vectors[ids[known]], within_text(encoding.offsets, prompt)[known]
+            shown = vectors.any(axis=1) & (spans[:, 1] > 0)
+            if (spans[:, 1] > 0).any():
+                encoded.append(EncodedText(vectors.mean(axis=0), units(vectors[shown]), spans[shown]))
+            else:
+                encoded.append(EncodedText(None, vectors[:0], NO_SPANS))
+        return encoded
 
 
 def _table(tensors: dict[str, NDArray[Any]]) -> Floats:

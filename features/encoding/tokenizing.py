@@ -3,7 +3,7 @@
 import base64
 import importlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
@@ -47,26 +47,8 @@ _PIECES: Final[Mapping[str, int]] = {"ByteLevel": 4, "Metaspace": 2}
 _PARTS: Final = ("normalizers", "pretokenizers", "processors")  # of a Sequence
 
 
-@dataclass(frozen=True, eq=False)
-class Growth:
-    """What has to be asked of a text before it is tokenized: nothing, where `normalize` is None."""
-
-    normalize: Callable[[str], str] | None
-
-    def check(self, texts: Iterable[str], location: Path) -> None:
-        if self.normalize is None:
-            return
-        for text in texts:
-            length = len(self.normalize(text))
-            if length > _UNMEASURED * len(text) + _SPARE:
-                raise InputError(
-                    f"the rules of its tokenizer make {length:,} characters of a text of {len(text):,}",
-                    location=location,
-                    remedy=REMEDY,
-                )
-
-
-def growth_of(tokenizer: Any) -> Growth:
+def growing_normalizer(tokenizer: Any) -> Callable[[str], str] | None:
+    """The normalizer, if it can lengthen texts; raises Damaged for rules that make texts far too long."""
     normalizing = prod(map(_of_normalizer, _rules(tokenizer.normalizer)))
     pieces = prod(_PIECES.get(rule["type"], 1) for rule in _rules(tokenizer.pre_tokenizer))
     for template in (rule.get("single", ()) for rule in _rules(tokenizer.post_processor)):
@@ -74,7 +56,7 @@ def growth_of(tokenizer: Any) -> Growth:
     for stage, most, limit in (("normalizer", normalizing, _MOST), ("steps after it", pieces, _MOST_PIECES)):
         if most > limit:
             raise Damaged(f"the rules of its {stage} can make a text {most:,.0f} times as long")
-    return Growth(tokenizer.normalizer.normalize_str if normalizing > _UNMEASURED else None)
+    return tokenizer.normalizer.normalize_str if normalizing > _UNMEASURED else None
 
 
 def _rules(part: Any) -> Sequence[Mapping[str, Any]]:
@@ -104,15 +86,25 @@ def _of_normalizer(rule: Mapping[str, Any]) -> float:
 
 @dataclass(frozen=True, eq=False)
 class GuardedEncoder:
-    """An encoder loaded from `path`, whose errors, also at the first text, are InputErrors."""
+    """An encoder loaded from `path`, whose errors, also at the first text, are InputErrors.
+
+    normalize  makes the text that is tokenized, whose length is checked; None: it cannot be much longer
+    """
 
     encoder: TextEncoder
-    growth: Growth
+    normalize: Callable[[str], str] | None
     path: Path
 
     def encode(self, texts: Sequence[str], prompt: str = "") -> list[EncodedText]:
         with guarded(self.path):
-            self.growth.check(texts, self.path)
+            for text in texts:
+                length = 0 if self.normalize is None else len(self.normalize(text))
+                if length > _UNMEASURED * len(text) + _SPARE:
+                    raise InputError(
+                        f"the rules of its tokenizer make {length:,} characters of a text of {len(text):,}",
+                        location=self.path,
+                        remedy=REMEDY,
+                    )
             return self.encoder.encode(texts, prompt)
 
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import offsets_of
 from features.basics.threads import apply_to_each
+from features.text.tokens import Tokens, Vocabulary
 
 # Jumps up to this width have a weight of their own.
 WINDOW = 7
@@ -295,6 +296,11 @@ class Encoded(NamedTuple):
     ids: Ints
     offsets: Longs
     size: int
+
+
+def encode(tokens: Tokens) -> tuple[Vocabulary, Encoded]:
+    vocabulary, mapping = Vocabulary.by_frequency(tokens.types, tokens.ids)
+    return vocabulary, Encoded(mapping[tokens.ids], tokens.offsets, len(vocabulary))
 
 
 class _Postings(NamedTuple):

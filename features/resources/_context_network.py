@@ -1,7 +1,7 @@
 """ContextNetwork: a small network that predicts a word from its neighbours and source words."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -28,34 +28,6 @@ _RATE = 0.2  # of Adagrad, rising at first and then falling to 0
 _RISING = 500  # steps, at most a tenth: sums of squares say little yet
 _DROPPED = 0.2  # share of hidden units
 _LEAST = 1e-6  # of a sum of squared gradients
-
-
-def learned(
-    beginning: Mapping[str, Singles],
-    contexts: Ints,
-    words: Ints,
-    target_slots: int,
-    *,
-    epochs: int,
-    seed: int,
-    report: Report,
-) -> dict[str, Singles]:
-    """Arrays of a network that tells (n,) words from (n, slots) contexts, `target_slots` of the target."""
-    learning = Learning({name: np.array(value) for name, value in beginning.items()}, target_slots)
-    rng = np.random.default_rng(seed)
-    batches = -(-len(words) // _BATCH)
-    steps, completed = epochs * batches, 0
-    # Batches are small: threads of BLAS would only wait for each other.
-    with threadpool_limits(1, "blas"), ThreadPoolExecutor(min(_PIECES, cores())) as pool:
-        for _ in range(epochs):
-            order = rng.permutation(len(words))
-            for first in range(0, len(words), _BATCH):
-                rows = np.sort(order[first : first + _BATCH])
-                learning.step(contexts[rows], words[rows], _rate(completed, steps), rng, pool.map)
-                completed += 1
-                if completed % 200 == 0:
-                    report(completed, steps)
-    return learning.parameters
 
 
 def _rate(completed: int, steps: int) -> float:
@@ -295,8 +267,20 @@ class ContextNetwork:
         self, contexts: Ints, words: Ints, target_slots: int, *, epochs: int, seed: int, report: Report
     ) -> "ContextNetwork":
         """Learns the (n,) words from their (n, slots) contexts, of which `target_slots` are of the target."""
-        arrays = learned(vars(self), contexts, words, target_slots, epochs=epochs, seed=seed, report=report)
-        return ContextNetwork(**arrays)
+        learning = Learning({name: np.array(value) for name, value in vars(self).items()}, target_slots)
+        rng = np.random.default_rng(seed)
+        steps, completed = epochs * -(-len(words) // _BATCH), 0
+        # Batches are small: threads of BLAS would only wait for each other.
+        with threadpool_limits(1, "blas"), ThreadPoolExecutor(min(_PIECES, cores())) as pool:
+            for _ in range(epochs):
+                order = rng.permutation(len(words))
+                for first in range(0, len(words), _BATCH):
+                    rows = np.sort(order[first : first + _BATCH])
+                    learning.step(contexts[rows], words[rows], _rate(completed, steps), rng, pool.map)
+                    completed += 1
+                    if completed % 200 == 0:
+                        report(completed, steps)
+        return ContextNetwork(**learning.parameters)
 
     def units(self, contexts: Ints, target_slots: int) -> Singles:
         """(n, h) hidden units; a row does not depend on the others."""

@@ -27,6 +27,7 @@ from features.resources._alignment_models import (
     Shares,
     SparseTable,
     WordPairs,
+    encode,
     expect,
     infer,
     initial_jumps,
@@ -120,8 +121,8 @@ class AlignerBuilder(Builder):
 
     def build(self, corpus: ParallelCorpus, progress: Progress = silent) -> "Aligner":
         steps = 2 * self.model1_iterations
-        source_vocabulary, source = _encode(corpus.source, self.prefix)
-        target_vocabulary, target = _encode(corpus.target, self.prefix)
+        source_vocabulary, source = encode(_shortened(corpus.source, self.prefix))
+        target_vocabulary, target = encode(_shortened(corpus.target, self.prefix))
         report = partial(progress, "aligning: IBM Model 1")
         table = _start(
             source, target, self.model1_iterations, self.prune, lambda completed: report(completed, steps)
@@ -279,12 +280,6 @@ def _shortened(tokens: Tokens, prefix: int) -> Tokens:
     return tokens.with_types(word.lower()[: prefix or None] for word in tokens.types)
 
 
-def _encode(tokens: Tokens, prefix: int) -> tuple[Vocabulary, Encoded]:
-    short = _shortened(tokens, prefix)
-    vocabulary, mapping = Vocabulary.by_frequency(short.types, short.ids)
-    return vocabulary, Encoded(mapping[short.ids], short.offsets, len(vocabulary))
-
-
 def _start(source: Encoded, target: Encoded, iterations: int, prune: float, report: Any) -> PairTable:
     one, _ = train(source, target, _NULL, iterations, report)
     forward, forward_null = _split_null(one, target.size)
@@ -334,7 +329,10 @@ def _iterate(
     alpha: float,
     report: Callable[[int, int], None],
 ) -> tuple[PairTable, Floats, float]:
-    chunks = list(_chunks(source, target))
+    cells_before = offsets_of(np.diff(source.offsets) * np.diff(target.offsets))
+    number = max(_THREADS, int(-(-cells_before[-1] // _CHUNK_CELLS)))
+    edges = np.searchsorted(cells_before, np.linspace(0, cells_before[-1], number + 1))
+    chunks = list(pairwise(np.unique(edges).tolist()))
     parts = [_no_counts(table) for _ in range(_THREADS)]
     shares = Shares(null_share, _FLOOR, _FLOOR)
 
@@ -355,13 +353,6 @@ def _iterate(
         for total, counts in zip(parts[0], part, strict=True):
             total += counts
     return *_maximise(table, parts[0], alpha), float(parts[0].likelihood[0])
-
-
-def _chunks(source: Encoded, target: Encoded) -> Iterator[tuple[int, int]]:
-    done = offsets_of(np.diff(source.offsets) * np.diff(target.offsets))
-    number = max(_THREADS, int(-(-done[-1] // _CHUNK_CELLS)))
-    edges = np.unique(np.searchsorted(done, np.linspace(0, done[-1], number + 1))).tolist()
-    yield from pairwise(edges)
 
 
 def _slice(side: Encoded, first: int, last: int) -> Encoded:

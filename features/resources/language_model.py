@@ -257,17 +257,14 @@ class LanguageModel(Resource):
     def write_arpa(self, path: Path) -> None:
         """Writes an ARPA file, gzip if the name ends in `.gz`. A backward model predicts right to left."""
         with atomic_file(path) as temporary:
-            write_arpa(temporary, self._content, gzipped=path.suffix == ".gz")
+            content = Arpa(self.vocabulary, self.trie.plain(), decoded(self.log10), decoded(self.backoff))
+            write_arpa(temporary, content, gzipped=path.suffix == ".gz")
 
     def check_arrays(self) -> None:
         self.trie.check_arrays(len(self.vocabulary))
         check("log10", self.log10, np.float32, self.trie.begins[-1])
         check("backoff", self.backoff, np.float32, self.trie.begins[-2])
         _check_values(listed(self.log10), listed(self.backoff))
-
-    @property
-    def _content(self) -> Arpa:
-        return Arpa(self.vocabulary, self.trie.plain(), decoded(self.log10), decoded(self.backoff))
 
     @property
     def order(self) -> int:

@@ -17,7 +17,7 @@ from features.basics.errors import InputError
 from features.basics.hints import Count
 from features.basics.progress import Progress, silent
 from features.core.resource import Builder, OnlyForParts, Parts, Resource
-from features.resources._alignment_models import Encoded, train
+from features.resources._alignment_models import encode, train
 from features.resources.annotation import Annotation
 from features.resources.morphemes import SAMPLE, Morphemes
 from features.storage.compact import (
@@ -59,7 +59,10 @@ def pair_values(
     """
     (left_ids, left_offsets), right = row_texts, (column_texts[0], np.asarray(column_texts[1]))
     sizes = np.diff(left_offsets) * np.diff(right[1])
-    for first, last in _blocks(sizes):
+    before = offsets_of(sizes)
+    edges = np.searchsorted(before, np.arange(0, before[-1] + _CELLS, _CELLS))
+    edges[-1] = len(sizes)
+    for first, last in pairwise(np.unique(np.concatenate(([0], edges))).tolist()):
         offsets = offsets_of(sizes[first:last])
         start, end = left_offsets[first], left_offsets[last]
         here = np.ascontiguousarray(left_ids[start:end]), np.asarray(left_offsets) - start
@@ -68,13 +71,6 @@ def pair_values(
         cells = np.empty(offsets[-1], np.float32)
         _fill(order, text, here, right, table, np.zeros(width, np.float32), offsets, first, cells)
         yield first, offsets, cells
-
-
-def _blocks(sizes: Longs) -> Iterator[tuple[int, int]]:
-    before = offsets_of(sizes)
-    edges = np.searchsorted(before, np.arange(0, before[-1] + _CELLS, _CELLS))
-    edges[-1] = len(sizes)
-    yield from pairwise(np.unique(np.concatenate(([0], edges))).tolist())
 
 
 @numba.njit(cache=True, nogil=True)
@@ -270,7 +266,7 @@ class Lexicon(Resource):
         """t(word | given word) from pairs of texts; raises InputError if a side has no words."""
         if not len(given_words.ids) or not len(words.ids):
             raise InputError(f"{stage}: the texts are empty, or too short for n-grams of their tags")
-        (source, given_ids), (target, word_ids) = _encode(given_words), _encode(words)
+        (source, given_ids), (target, word_ids) = encode(given_words.lower()), encode(words.lower())
         progress(stage, 0, iterations)
         full, likelihoods = train(
             given_ids, word_ids, NULL, iterations, lambda completed: progress(stage, completed, iterations)
@@ -396,12 +392,6 @@ class Lexicon(Resource):
         for first, offsets, cells in blocks:
             _score((first, offsets, cells), given[1], word_offsets, probability, maximum)
         return WordScores(probability, maximum, target.offsets)
-
-
-def _encode(tokens: Tokens) -> tuple[Vocabulary, Encoded]:
-    lowered = tokens.lower()
-    vocabulary, mapping = Vocabulary.by_frequency(lowered.types, lowered.ids)
-    return vocabulary, Encoded(mapping[lowered.ids], lowered.offsets, len(vocabulary))
 
 
 def _read_entries(path: Path, order: str, null: str) -> dict[tuple[str, str], float]:

@@ -141,7 +141,11 @@ class PhraseTable(Resource):
         settings = {"longest": longest, "minimum": minimum, "units": units, **(provenance or {})}
         if entities is not None:
             settings["entities"] = [side.fingerprint for side in entities]
-        corpus, links = _in_units(corpus, links, units, entities)
+        tags = (None, None) if entities is None else [side.layer("entity") for side in entities]
+        in_source = in_units(corpus.source, units, corpus.source_tokenizer.language, tags[0])
+        in_target = in_units(corpus.target, units, corpus.target_tokenizer.language, tags[1])
+        links = moved(links, in_source, in_target, (corpus.source, corpus.target))
+        corpus = replace(corpus, source=in_source.tokens, target=in_target.tokens)
         source_vocabulary, source = _encoded(corpus.source)
         target_vocabulary, target = _encoded(corpus.target)
         text = _weighted(source, target, links)
@@ -200,16 +204,6 @@ def part_of_units(settings: Mapping[str, Any]) -> str:
     ('phrase_table', 'stem_phrase_table')
     """
     return "phrase_table" if settings["units"] == "word" else f"{settings['units']}_phrase_table"
-
-
-def _in_units(
-    corpus: ParallelCorpus, links: Links, units: Units, entities: Entities | None
-) -> tuple[ParallelCorpus, Links]:
-    tags = (None, None) if entities is None else (entities[0].layer("entity"), entities[1].layer("entity"))
-    source = in_units(corpus.source, units, corpus.source_tokenizer.language, tags[0])
-    target = in_units(corpus.target, units, corpus.target_tokenizer.language, tags[1])
-    made = replace(corpus, source=source.tokens, target=target.tokens)
-    return made, moved(links, source, target, (corpus.source, corpus.target))
 
 
 def _encoded(tokens: Tokens) -> tuple[Vocabulary, Tokens]:

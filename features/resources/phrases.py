@@ -243,8 +243,21 @@ def count_phrases(
 ) -> tuple[list[Entries], Keys, TargetPhrases]:
     """The phrase pairs extracted `minimum` times or more, and their target phrases' keys."""
     entries = _counted(text, longest, minimum, progress)
-    targets = np.unique(np.concatenate([np.unique(part.targets) for part in entries]))
-    return entries, targets, _target_phrases(text.turned(), longest, targets, progress)
+    keys = np.unique(np.concatenate([np.unique(part.targets) for part in entries]))
+    target_phrases = TargetPhrases(
+        np.zeros(len(keys), np.int32), np.zeros(len(keys), np.int64), np.zeros(len(keys), np.int64)
+    )
+    turned, offsets = text.turned(), text.target.offsets
+    blocks = _blocks(offsets)
+
+    def look_up(rows: tuple[int, int]) -> tuple[Ints, Ints]:
+        phrases, counts = extracted(turned, longest, rows)
+        return find(keys, phrases), counts
+
+    found = reported(side_by_side(look_up, blocks), progress, "phrase table: target phrases", len(blocks))
+    for rows, (places, counts) in zip(blocks, found, strict=True):
+        _tally(places, counts, offsets[rows[0]], *vars(target_phrases).values())
+    return entries, keys, target_phrases
 
 
 def _counted(text: AlignedText, longest: int, minimum: int, progress: Progress) -> list[Entries]:
@@ -359,23 +372,6 @@ def _add(source: Any, target: Any, times: int, forward: Any, backward: Any, tabl
     else:
         forwards[slot], backwards[slot] = max(forward, forwards[slot]), max(backward, backwards[slot])
     counts[slot] += times
-
-
-def _target_phrases(turned: AlignedText, longest: int, keys: Keys, progress: Progress) -> TargetPhrases:
-    offsets = turned.source.offsets
-    target_phrases = TargetPhrases(
-        np.zeros(len(keys), np.int32), np.zeros(len(keys), np.int64), np.zeros(len(keys), np.int64)
-    )
-    blocks = _blocks(offsets)
-
-    def look_up(rows: tuple[int, int]) -> tuple[Ints, Ints]:
-        phrases, counts = extracted(turned, longest, rows)
-        return find(keys, phrases), counts
-
-    found = reported(side_by_side(look_up, blocks), progress, "phrase table: target phrases", len(blocks))
-    for rows, (places, counts) in zip(blocks, found, strict=True):
-        _tally(places, counts, offsets[rows[0]], *vars(target_phrases).values())
-    return target_phrases
 
 
 @numba.njit(cache=True, nogil=True)
