@@ -17,7 +17,7 @@ from features.basics.threads import side_by_side
 from features.core.extractor import Feature
 from features.core.segments import Segments
 from features.word_level.knowledge import TokenKnowledge
-from features.word_level.labels import Bad, error_rate
+from features.word_level.labels import Bad, error_rate, target_labels
 from features.word_level.network import Matrix
 from features.word_level.pooling import Parameters, standardised
 from features.word_level.two_sides import Side, TextModel, TwoSides
@@ -103,7 +103,7 @@ class WordNetwork(TwoSides):
             raise InputError("word_network learns from words of both sides, but one side has none")
         prepared = self._prepared(segments, labels)
         by_name, links = prepared._by_name(segments, is_training=True)
-        target = prepared._bad_target(segments, labels)
+        target = target_labels(self.labels, labels, segments)
         bad: dict[str, Bad] = {"target": target.words}
         if "source" in by_name:
             bad["source"] = prepared._bad_source(segments, labels, links)

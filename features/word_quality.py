@@ -17,14 +17,7 @@ from features.core.out_of_fold import ResourceLookup, in_groups
 from features.core.segments import Segments, check_texts
 from features.word_level.columns import concatenated
 from features.word_level.knowledge import AGGREGATES, JudgedWords, Knowing, aggregate, judgements, stem
-from features.word_level.labels import (
-    Flags,
-    TokenLabels,
-    TokenProbabilities,
-    learned_labels,
-    post_edit_labels,
-    tag_labels,
-)
+from features.word_level.labels import PROBABILITIES, Flags, target_labels
 from features.word_level.model import Inputs, TokenModel
 from features.word_level.places import Kind, Places, WordLevelExtractor
 from features.word_level.tokens import TokenTable, remembered
@@ -146,11 +139,7 @@ class WordQuality(Knowing, ResourceLookup, WordLevelExtractor):
         fitted = self.with_learned(
             _used=used, _extension=extension, _learned_knowledge=self._knowledge_of(segments), _learning=True
         )
-        bad: TokenLabels | TokenProbabilities
-        if self.labels == "word_tags":
-            bad = learned_labels(labels, segments.target_tokens)
-        else:
-            bad = self._labels(segments, labels)
+        bad = target_labels(self.labels, labels, segments)
         table = fitted._table(segments, used)
         names = ("rounds", "leaves", "rate", "networks", "seed")
         settings = {name: getattr(self, name) for name in names}
@@ -188,8 +177,9 @@ class WordQuality(Knowing, ResourceLookup, WordLevelExtractor):
     def bad_places(
         self, segments: Segments, labels: Mapping[str, Sequence[Any] | NDArray[Any]]
     ) -> Mapping[Kind, Flags]:
-        bad = self._labels(segments, labels)
-        return {"word": bad.words, "gap": bad.gaps}
+        tags = {name: column for name, column in labels.items() if name != PROBABILITIES}
+        bad = target_labels(self.labels, tags, segments)
+        return {"word": bad.words.astype(np.bool_), "gap": bad.gaps.astype(np.bool_)}
 
     def columns_of(self, places: Mapping[Kind, Places]) -> FloatArray:
         words, gaps = places["word"], places["gap"]
@@ -210,13 +200,6 @@ class WordQuality(Knowing, ResourceLookup, WordLevelExtractor):
         extension = Extension(self.triples, TrainingText.load(path))
         learned = self._knowledge_in(path)
         return self.with_learned(_models=models, _used=used, _extension=extension, _learned_knowledge=learned)
-
-    def _labels(self, segments: Segments, labels: Mapping[str, Any]) -> TokenLabels:
-        target = segments.target_tokens
-        if self.labels == "word_tags":
-            return tag_labels(labels["word_tags"], target)
-        post_edit = segments.target_tokenizer.tokens(labels["post_edit"])
-        return post_edit_labels(target.lower(), post_edit.lower())
 
     def _table(self, segments: Segments, used: frozenset[str]) -> TokenTable:
         groups = self._groups(segments)

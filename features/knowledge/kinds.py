@@ -1,7 +1,6 @@
 """Kinds of knowledge: what resources, a decoder and an encoder say of words."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Final, Self
@@ -12,7 +11,6 @@ from annotated_types import Ge
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray, row_index
-from features.basics.errors import InputError
 from features.basics.hints import Count
 from features.core.segments import Segments
 from features.decoder_output.statistics import ascending
@@ -226,30 +224,20 @@ class DecoderKnowledge(LearnedKnowledge):
         return DECODER
 
     def fit(self, segments: Segments, aligner: Aligner) -> Self:
-        return self._fitted(SubwordMeans.fit(DecoderTokens.from_segments(segments, self.marker)))
+        means = SubwordMeans.fit(DecoderTokens.from_segments(segments, self.marker))
+        return self.with_learned(_means=means)
 
     def extended(self, table: TokenTable, described: DescribedSegments) -> TokenTable:
         decoder = DecoderTokens.from_segments(described.segments, self.marker)
         target, is_training = described.segments.target_tokens, described.is_training
-        words = decoder_columns(target, decoder, self._learned, is_training=is_training)
+        words = decoder_columns(target, decoder, self.learned(self._means), is_training=is_training)
         return table.with_columns(words, table.beside_gaps({name: words[name] for name in GAP_COLUMNS}))
 
     def save(self, path: Path) -> None:
-        self._learned.save(path)
+        self.learned(self._means).save(path)
 
     def restore(self, path: Path) -> Self:
-        return self._fitted(SubwordMeans.load(path))
-
-    @property
-    def _learned(self) -> SubwordMeans:
-        if self._means is None:
-            raise InputError("knowledge of the decoder must be fitted first", remedy="train a model with it")
-        return self._means
-
-    def _fitted(self, means: SubwordMeans) -> Self:
-        made = replace(self)
-        vars(made)["_means"] = means
-        return made
+        return self.with_learned(_means=SubwordMeans.load(path))
 
 
 _FOLDER: Final = "encoder"  # in what is saved
@@ -301,7 +289,7 @@ class EncoderKnowledge(LearnedKnowledge):
                 some[kind].append(rows[first::step])
             first = (first - len(states.target)) % step
         learned = {kind: fit_pca(_defined(rows), self.components) for kind, rows in some.items()}
-        return self._changed(_projections=learned)
+        return self.with_learned(_projections=learned)
 
     def extended(self, table: TokenTable, described: DescribedSegments) -> TokenTable:
         blocks = _States.blocks(self._words, described.segments, described.aligner)
@@ -309,41 +297,30 @@ class EncoderKnowledge(LearnedKnowledge):
         for states in blocks:
             columns = _cosines(states)
             for kind, rows in states.by_kind().items():
-                values = projected(self._learned[kind], rows)
+                values = projected(self.learned(self._projections)[kind], rows)
                 columns |= {f"encoder_{kind}_{k + 1}": values[:, k] for k in range(self.components)}
             parts.append(columns)
         words = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         return table.with_columns(words, table.beside_gaps({name: words[name] for name in _OF_GAPS}))
 
     def save(self, path: Path) -> None:
-        for kind, projection in self._learned.items():
+        for kind, projection in self.learned(self._projections).items():
             projection.save(path / kind)
         self._folder.copy(path / _FOLDER)
 
     def restore(self, path: Path) -> Self:
         loaded = {kind: Projection.load(path / kind, self.components) for kind in _KINDS}
-        return self._changed(_projections=loaded, _loaded=_Loaded(), _copy=path / _FOLDER)
+        return self.with_learned(_projections=loaded, _loaded=_Loaded(), _copy=path / _FOLDER)
 
     @property
     def _folder(self) -> EncoderFolder:
         return EncoderFolder(self._copy or fastest_path(self.model))
-
-    @property
-    def _learned(self) -> dict[str, Projection]:
-        if self._projections is None:
-            raise InputError("knowledge of the encoder must be fitted first", remedy="train a model with it")
-        return self._projections
 
     def _words(self, texts: tuple[str, ...], tokens: Tokens) -> Vectors:
         if self._loaded.states is None:
             self._loaded.states = word_states(self._folder.path, self.prompt, self.threads)
         read = tuple(map(as_read, texts)) if self.normalise else texts
         return self._loaded.states.word_states(read, tokens)
-
-    def _changed(self, **fields: Any) -> Self:
-        made = copy(self)
-        vars(made).update(fields)
-        return made
 
 
 def projected(projection: Projection, rows: Vectors) -> NDArray[np.float64]:

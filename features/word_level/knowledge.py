@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
 from pathlib import Path
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError
-from features.core.extractor import Extractor, Feature
+from features.core.extractor import Extractor, Feature, Learned
 from features.core.resource import Resource
 from features.core.segments import Segments
 from features.decoder_output.statistics import ascending, longest_run, lowest_mean, quantile
@@ -94,6 +95,19 @@ class LearnedKnowledge(TokenKnowledge):
     @abstractmethod
     def restore(self, path: Path) -> Self:
         """A copy with what `save` wrote."""
+
+    def with_learned(self, **fields: Any) -> Self:
+        """A copy with learned values, in fields that no configuration sets (`init=False`)."""
+        fitted = copy(self)
+        vars(fitted).update(fields)
+        return fitted
+
+    def learned(self, value: Learned | None) -> Learned:
+        if value is None:
+            raise InputError(
+                f"knowledge of the {self.kind} must be fitted first", remedy="train a model with it"
+            )
+        return value
 
 
 class Judgement(Knowledge, ABC):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
+from features.core.segments import Segments
 from features.edits.ter import common_ids
 from features.text.tokens import Tokens, ratio, segment_sum
 from features.word_level.columns import Longs
@@ -107,6 +108,17 @@ def learned_labels(labels: Mapping[str, Any], target: Tokens) -> TokenLabels | T
     if PROBABILITIES in labels:
         return tag_probabilities(labels[PROBABILITIES], target)
     return tag_labels(labels["word_tags"], target)
+
+
+def target_labels(
+    kind: str, labels: Mapping[str, Any], segments: Segments
+) -> TokenLabels | TokenProbabilities:
+    """Labels of the target's words and gaps by `word_tags`, or else by `post_edit`."""
+    target = segments.target_tokens
+    if kind != "word_tags":
+        post_edit = segments.target_tokenizer.tokens(labels["post_edit"])
+        return post_edit_labels(target.lower(), post_edit.lower())
+    return learned_labels(labels, target)
 
 
 def tag_probabilities(lines: Sequence[str], target: Tokens) -> TokenProbabilities:

@@ -128,8 +128,18 @@ class TrainingText:
         pieces: list[tuple[dict[str, Keys], Keys, Parts]] = []
         for name in texts:
             side = translated(segments, name, tuple(labels[name]))
-            keys = _keys(side, aligner)
-            offsets = np.asarray(side.target_tokens.offsets)
+            target, source = side.target_tokens, side.source_tokens
+            best = aligned_links(side, aligner).best
+            word, original, offsets = hashes(target), hashes(source), np.asarray(target.offsets)
+            aligned = key_at(original, best)
+            before, after = (key_at(neighbour_keys(original, source.offsets, by), best) for by in (-1, 1))
+            keys = {
+                "word": word,
+                "source": aligned,
+                **neighbours(word, word, aligned, target.offsets),
+                "source_before": paired(before, aligned),
+                "source_after": paired(aligned, after),
+            }
             part = part_of(side.target_tokens.text_index, len(segments))
             pieces.append((contexts(keys, offsets), keys["word"], part))
         words, parts = (np.concatenate([piece[k] for piece in pieces]) for k in (1, 2))
@@ -191,20 +201,6 @@ def contexts(keys: Mapping[str, Keys], offsets: Longs) -> dict[str, Keys]:
         "source_and_before": paired(source, before),
         "source_and_after": paired(source, after),
         "source_and_around": paired(source, around),
-    }
-
-
-def _keys(segments: Segments, aligner: Aligner) -> dict[str, Keys]:
-    target, source = segments.target_tokens, segments.source_tokens
-    best = aligned_links(segments, aligner).best
-    word, original = hashes(target), hashes(source)
-    aligned = key_at(original, best)
-    return {
-        "word": word,
-        "source": aligned,
-        **neighbours(word, word, aligned, target.offsets),
-        "source_before": paired(key_at(neighbour_keys(original, source.offsets, -1), best), aligned),
-        "source_after": paired(aligned, key_at(neighbour_keys(original, source.offsets, 1), best)),
     }
 
 

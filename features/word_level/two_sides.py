@@ -45,14 +45,7 @@ from features.word_level.keys import (
     save_encodings,
 )
 from features.word_level.knowledge import KNOWLEDGE, Judgement, Knowing, LearnedKnowledge, judgements, stem
-from features.word_level.labels import (
-    Bad,
-    TokenLabels,
-    TokenProbabilities,
-    learned_labels,
-    post_edit_labels,
-    source_tag_labels,
-)
+from features.word_level.labels import Bad, source_tag_labels, target_labels
 from features.word_level.lookups import (
     TokenLinks,
     _copied,
@@ -352,13 +345,6 @@ class TwoSides(Knowing, ResourceLookup):
             table = self._extension.extended(table, is_training=is_training)
         return self._with_knowledge(table, segments, is_training=is_training)
 
-    def _bad_target(self, segments: Segments, labels: Mapping[str, Any]) -> TokenLabels | TokenProbabilities:
-        target = segments.target_tokens
-        if self.labels == "word_tags":
-            return learned_labels(labels, target)
-        post_edit = segments.target_tokenizer.tokens(labels["post_edit"])
-        return post_edit_labels(target.lower(), post_edit.lower())
-
     def _bad_source(
         self, segments: Segments, labels: Mapping[str, Any], links: tuple[Longs, Longs] | None = None
     ) -> Bad:
@@ -366,7 +352,7 @@ class TwoSides(Knowing, ResourceLookup):
         if self.labels == "source_tags" or (self.labels == "word_tags" and "source_tags" in labels):
             return source_tag_labels(labels["source_tags"], source.lengths)
         ends = links or link_ends(aligned_links(segments, self.aligner), segments)
-        return projected(self._bad_target(segments, labels).words, ends, len(source.ids))
+        return projected(target_labels(self.labels, labels, segments).words, ends, len(source.ids))
 
     def _save_sides(self, path: Path) -> None:
         save_used(self._used, path)
