@@ -53,25 +53,18 @@ class Baseline17(ColumnExtractor):
             raise InputError(f"compat must be 'none' or 'quest', but got {self.compat!r}")
 
     def column_groups(self) -> ColumnGroups:
-        return [(COLUMNS, partial(_Batch, self))]
+        return [(COLUMNS, self._batch)]
+
+    def _batch(self, segments: Segments) -> "_Batch":
+        return _Batch(self, segments.source_tokens, segments.target_tokens, self.compat == "quest")
 
 
 @dataclass(frozen=True, eq=False)
 class _Batch:
     resources: Baseline17
-    segments: Segments
-
-    @property
-    def quest(self) -> bool:
-        return self.resources.compat == "quest"
-
-    @property
-    def source(self) -> Tokens:
-        return self.segments.source_tokens
-
-    @property
-    def target(self) -> Tokens:
-        return self.segments.target_tokens
+    source: Tokens
+    target: Tokens
+    quest: bool
 
     @cached_property
     def word_counts(self) -> NDArray[np.int64]:

@@ -43,7 +43,14 @@ class IBM1Features(ColumnExtractor):
     target_ngrams: NgramCounts
 
     def column_groups(self) -> ColumnGroups:
-        return [(columns, partial(_Side, self, side=side)) for side, columns in COLUMNS.items()]
+        return [(columns, partial(self._side, side=side)) for side, columns in COLUMNS.items()]
+
+    def _side(self, segments: Segments, side: str) -> "_Side":
+        source, target = segments.source_tokens, segments.target_tokens
+        forward, backward = self.lexicon_source_to_target, self.lexicon_target_to_source
+        if side == "source":
+            return _Side(source, target, backward, forward, self.source_ngrams)
+        return _Side(target, source, forward, backward, self.target_ngrams)
 
     def extract(self, segments: Segments) -> FloatArray:
         return without_empty(super().extract(segments), segments.source_tokens, segments.target_tokens)
@@ -51,27 +58,13 @@ class IBM1Features(ColumnExtractor):
 
 @dataclass(frozen=True, eq=False)
 class _Side:
-    resources: IBM1Features
-    segments: Segments
-    side: str
+    """Words, those of the other side, the lexicons that generate the words and translate them, counts."""
 
-    @property
-    def words(self) -> Tokens:
-        return self.segments.source_tokens if self.side == "source" else self.segments.target_tokens
-
-    @property
-    def condition(self) -> Tokens:
-        return self.segments.target_tokens if self.side == "source" else self.segments.source_tokens
-
-    @property
-    def generating(self) -> Lexicon:
-        r = self.resources
-        return r.lexicon_target_to_source if self.side == "source" else r.lexicon_source_to_target
-
-    @property
-    def translating(self) -> Lexicon:
-        r = self.resources
-        return r.lexicon_source_to_target if self.side == "source" else r.lexicon_target_to_source
+    words: Tokens
+    condition: Tokens
+    generating: Lexicon
+    translating: Lexicon
+    ngrams: NgramCounts
 
     @cached_property
     def scores(self) -> WordScores:
@@ -87,8 +80,7 @@ class _Side:
 
     @cached_property
     def frequency(self) -> NDArray[np.int64]:
-        r = self.resources
-        return (r.source_ngrams if self.side == "source" else r.target_ngrams).counts(self.words, 1)[0]
+        return self.ngrams.counts(self.words, 1)[0]
 
     @cached_property
     def entropy(self) -> tuple[FloatArray, FloatArray]:

@@ -37,9 +37,6 @@ class _Scored:
     def text(self) -> FloatArray:
         return np.where(self.tokens.lengths > 0, segment_sum(self.scores.log10, self.scores.offsets), np.nan)
 
-    def per_token(self, log10: FloatArray) -> FloatArray:
-        return ratio(log10, self.tokens.lengths)
-
     def mean(self, values: FloatArray) -> FloatArray:
         return segment_mean(values, self.tokens.offsets)
 
@@ -60,7 +57,7 @@ LOG10 = _Statistic("log10", "log10 probability, end of sentence included", _LIMS
     lambda s: s.text, backward=f"{_DCU}, there of orders 2 and 3")  # fmt: skip
 PER_TOKEN = _Statistic("per_token",
     "log10 probability, end of sentence included, divided by the number of tokens", _LIMSI,
-    "log10 per token", lambda s: s.per_token(s.text),
+    "log10 per token", lambda s: ratio(s.text, s.tokens.lengths),
     lower=f"{_PRHLT} (there of models of n-best lists)")  # fmt: skip
 PERPLEXITY = _Statistic("perplexity",
     "perplexity, end of sentence included; unknown words count with their share of <unk>", _SDLLW,
@@ -81,14 +78,15 @@ WHOLE = (
     _Statistic("above_unigrams",
         "log10 probability per token above that of the model's unigrams, end of sentence included", _SLOR,
         "log10 per token",
-        lambda s: s.per_token(s.text - segment_sum(s.unigrams.log10, s.unigrams.offsets)), backward=_SLOR),
+        lambda s: ratio(s.text - segment_sum(s.unigrams.log10, s.unigrams.offsets), s.tokens.lengths),
+        backward=_SLOR),
 )  # fmt: skip
 PROBABILITIES = (
     _Statistic("probability", "probability, end of sentence included; 0 below the smallest double", _UU,
         "probability", lambda s: 10**s.text),
     _Statistic("probability_per_token",
         "probability, end of sentence included, divided by the number of tokens; 0 below the smallest double",
-        _UU, "probability per token", lambda s: s.per_token(10**s.text)),
+        _UU, "probability per token", lambda s: ratio(10**s.text, s.tokens.lengths)),
 )  # fmt: skip
 
 GRID = (LOG10, PER_TOKEN, PERPLEXITY, PERPLEXITY_WITHOUT_END)

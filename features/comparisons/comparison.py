@@ -58,16 +58,13 @@ class TextComparison:
             (self.ids[0], self.text.offsets), (self.ids[1], self.other_tokens.offsets), WORD_ORDER
         )
 
-    def ngrams(self, tokens: Tokens) -> NDArray[np.int64]:
-        return ngram_counts(tokens.lengths, WORD_ORDER)
-
     @cached_property
     def precision(self) -> FloatArray:
-        return ratio(self.matched, self.ngrams(self.text))
+        return ratio(self.matched, ngram_counts(self.text.lengths, WORD_ORDER))
 
     @cached_property
     def recall(self) -> FloatArray:
-        return ratio(self.matched, self.ngrams(self.other_tokens))
+        return ratio(self.matched, ngram_counts(self.other_tokens.lengths, WORD_ORDER))
 
     @cached_property
     def lines(self) -> list[list[str]]:
@@ -77,7 +74,7 @@ class TextComparison:
 
     @property
     def bleu(self) -> FloatArray:
-        return smoothed_precision(self.matched, self.ngrams(self.text))
+        return smoothed_precision(self.matched, ngram_counts(self.text.lengths, WORD_ORDER))
 
     @property
     def brevity_penalty(self) -> FloatArray:

@@ -4,8 +4,6 @@ Every function takes (n_tokens,) values and (n + 1,) offsets and gives (n,) numb
 independent of the rest of the batch.
 """
 
-from typing import Any
-
 import numba
 import numpy as np
 from numpy.typing import NDArray
@@ -49,18 +47,6 @@ def lowest_mean(rising: FloatArray, offsets: Longs, count: int | Longs) -> Float
     return ratio(segment_sum(taken, offsets), np.minimum(lengths, counts))
 
 
-def worst_window(values: FloatArray, offsets: Longs, size: int) -> FloatArray:
-    """Lowest mean of `size` neighbours; the mean of all if there are fewer."""
-    result: FloatArray = _worst_window(values, offsets, size)
-    return result
-
-
-def longest_run(flags: NDArray[np.bool_], offsets: Longs) -> FloatArray:
-    """Length of the longest run of flagged neighbours."""
-    result: FloatArray = _longest_run(flags, offsets)
-    return result
-
-
 def trend(values: FloatArray, offsets: Longs) -> FloatArray:
     """Slope of the least-squares line through the values; places run from 0 to 1. 0 for a single value.
 
@@ -77,7 +63,8 @@ def trend(values: FloatArray, offsets: Longs) -> FloatArray:
 
 
 @numba.njit(cache=True, nogil=True)
-def _worst_window(values: Any, offsets: Any, size: int) -> Any:
+def worst_window(values: FloatArray, offsets: Longs, size: int) -> FloatArray:
+    """Lowest mean of `size` neighbours; the mean of all if there are fewer."""
     result = np.full(len(offsets) - 1, np.nan)
     for i in range(len(result)):
         start, end = offsets[i], offsets[i + 1]
@@ -90,7 +77,8 @@ def _worst_window(values: Any, offsets: Any, size: int) -> Any:
 
 
 @numba.njit(cache=True, nogil=True)
-def _longest_run(flags: Any, offsets: Any) -> Any:
+def longest_run(flags: NDArray[np.bool_], offsets: Longs) -> FloatArray:
+    """Length of the longest run of flagged neighbours."""
     result = np.full(len(offsets) - 1, np.nan)
     for i in range(len(result)):
         if offsets[i] == offsets[i + 1]:

@@ -10,7 +10,7 @@ import numpy as np
 from annotated_types import Ge
 from numpy.typing import NDArray
 
-from features.basics.array_types import FloatArray, row_index
+from features.basics.array_types import FloatArray
 from features.basics.hints import Count
 from features.core.segments import Segments
 from features.decoder_output.statistics import ascending
@@ -23,7 +23,7 @@ from features.learned.synthetic_word_quality import SyntheticWordQuality
 from features.resources.aligner import Aligner
 from features.resources.predictor import Predictions, Predictor
 from features.storage.files import digest
-from features.text.tokens import Tokens, segment_mean, segment_min
+from features.text.tokens import Tokens, ratio, segment_mean, segment_min, segment_sum
 from features.word_level.columns import Columns, Floats, Longs, shifted, spread
 from features.word_level.knowledge import (
     DescribedSegments,
@@ -166,7 +166,8 @@ def decoder_columns(
         columns[f"decoder_residual_{by:+d}"] = shifted(residual, offsets, by)
     columns["decoder_contrast"] = total - columns["decoder_text_mean"]
     around = np.vstack([total, columns["decoder_sum_-1"], columns["decoder_sum_+1"]])
-    columns["decoder_window"] = _mean_known(around)
+    known = ~np.isnan(around)
+    columns["decoder_window"] = ratio(np.where(known, around, 0.0).sum(axis=0), known.sum(axis=0))
     return columns
 
 
@@ -198,13 +199,6 @@ def _rank(values: Floats, offsets: Longs) -> Floats:
     for start, end in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
         result[start:end] = np.searchsorted(rising[start:end], known[start:end]) / max(end - start, 1)
     return np.where(np.isnan(values), np.nan, result)
-
-
-def _mean_known(rows: Floats) -> Floats:
-    known = ~np.isnan(rows)
-    counts = known.sum(axis=0)
-    sums = np.where(known, rows, 0.0).sum(axis=0)
-    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
 @knowledge("decoder")
@@ -406,11 +400,9 @@ def _cosines(states: _States) -> Columns:
     for by in (-1, 1):
         columns[f"encoder_best_{by:+d}"] = shifted(best, states.offsets, by)
         columns[f"encoder_partner_{by:+d}"] = shifted(partner, states.offsets, by)
-    segment = row_index(states.offsets)
     defined = np.isfinite(best)
-    counts = np.bincount(segment[defined], minlength=len(states.offsets) - 1)
-    sums = np.bincount(segment[defined], weights=best[defined], minlength=len(states.offsets) - 1)
-    text_mean = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+    sums = segment_sum(np.where(defined, best, 0.0), states.offsets)
+    text_mean = ratio(sums, segment_sum(defined, states.offsets))
     columns["encoder_text_best"] = spread(text_mean, states.offsets)
     columns["encoder_text_free"] = spread(free, states.offsets)
     columns["encoder_contrast"] = best - columns["encoder_text_best"]

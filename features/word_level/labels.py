@@ -104,12 +104,6 @@ def _bad_tags(line: str, length: int, expected: int, location: str, side: str, i
     return np.array([tag == "BAD" for tag in tags], np.bool_)
 
 
-def learned_labels(labels: Mapping[str, Any], target: Tokens) -> TokenLabels | TokenProbabilities:
-    if PROBABILITIES in labels:
-        return tag_probabilities(labels[PROBABILITIES], target)
-    return tag_labels(labels["word_tags"], target)
-
-
 def target_labels(
     kind: str, labels: Mapping[str, Any], segments: Segments
 ) -> TokenLabels | TokenProbabilities:
@@ -118,7 +112,9 @@ def target_labels(
     if kind != "word_tags":
         post_edit = segments.target_tokenizer.tokens(labels["post_edit"])
         return post_edit_labels(target.lower(), post_edit.lower())
-    return learned_labels(labels, target)
+    if PROBABILITIES in labels:
+        return tag_probabilities(labels[PROBABILITIES], target)
+    return tag_labels(labels["word_tags"], target)
 
 
 def tag_probabilities(lines: Sequence[str], target: Tokens) -> TokenProbabilities:

@@ -127,8 +127,8 @@ def link_columns(links: TokenLinks, segments: Segments) -> Columns:
         "free_right": shifted(~aligned, target, 1),
         "source_free_left": values_at(shifted(free_source, source, -1), links.best),
         "source_free_right": values_at(shifted(free_source, source, 1), links.best),
-        "segment_free": _to_target(~aligned, target, target),
-        "segment_source_free": _to_target(free_source, source, target),
+        "segment_free": spread(segment_mean(~aligned, target), target),
+        "segment_source_free": spread(segment_mean(free_source, source), target),
     }
     return columns
 
@@ -137,13 +137,6 @@ def spread_share(offsets: Longs) -> Floats:
     """Place (n_tokens,) of each token in its text, 0 (first) .. 1 (last); 0 if alone."""
     lengths = spread(np.diff(offsets), offsets)
     return np.asarray(places(offsets) / np.maximum(lengths - 1, 1), np.float64)
-
-
-def _to_target(values: Any, offsets: Longs, target: Longs) -> Floats:
-    sizes = np.diff(offsets)
-    totals = np.bincount(row_index(offsets), weights=values, minlength=len(sizes))
-    means = np.where(sizes > 0, totals / np.maximum(sizes, 1), np.nan)
-    return np.asarray(spread(means, target), np.float64)
 
 
 @numba.njit(cache=True, nogil=True)

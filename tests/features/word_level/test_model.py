@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from features.basics.errors import InputError
+from features.core.segments import Segments
 from features.storage.boosted_trees import check_trees
 from features.storage.damage import Damaged
 from features.text.tokens import Tokens
 from features.word_level import network
 from features.word_level.columns import same_width
 from features.word_level.keys import Encoding, out_of_fold
-from features.word_level.labels import PROBABILITIES, learned_labels, tag_probabilities
+from features.word_level.labels import PROBABILITIES, tag_probabilities, target_labels
 from features.word_level.model import Inputs, TokenModel
 from features.word_level.network import (
     Layers,
@@ -219,9 +220,10 @@ def test_what_are_no_probabilities_of_these_words_is_refused(line: str) -> None:
 
 
 def test_probabilities_come_before_tags() -> None:
-    labels = {"word_tags": ["OK BAD OK"]}
-    assert learned_labels(labels, tokens(["a"])).words.tolist() == [True]
-    assert learned_labels({**labels, PROBABILITIES: ["0 0.5 0"]}, tokens(["a"])).words.tolist() == [0.5]
+    labels, segments = {"word_tags": ["OK BAD OK"]}, Segments(("a",), ("a",))
+    assert target_labels("word_tags", labels, segments).words.tolist() == [True]
+    labels[PROBABILITIES] = ["0 0.5 0"]
+    assert target_labels("word_tags", labels, segments).words.tolist() == [0.5]
 
 
 def test_a_token_counts_as_much_as_it_is_bad() -> None:
