@@ -138,13 +138,12 @@ class _Batch:
 
     @cached_property
     def entropy(self) -> _Values:
-        return self._step_values("token_entropies")
+        tokens = DecoderTokens.from_segments(self.segments, self.decoder.marker, "token_entropies")
+        return _Values(tokens.log_probability, self.offsets)
 
     @cached_property
     def highest(self) -> _Values:
-        return self._step_values("token_highest_log_probabilities")
-
-    def _step_values(self, column: str) -> _Values:
+        column = "token_highest_log_probabilities"
         tokens = DecoderTokens.from_segments(self.segments, self.decoder.marker, column)
         return _Values(tokens.log_probability, self.offsets)
 

@@ -67,10 +67,8 @@ class Multilingual(FittedExtractor):
 
     @property
     def features(self) -> Sequence[Feature]:
-        values, less = (
-            list(self._values()),
-            "share of training rows of the language pair, or of all, that have less",
-        )
+        values = list(self._values())
+        less = "share of training rows of the language pair, or of all, that have less"
         by = "mean of a ridge and of trees" if self.trees else "a ridge"
         return [
             *(Feature(f"multilingual_{name}", what, _OWN, unit) for name, what, unit in values),

@@ -252,8 +252,14 @@ class PhraseTableFeatures(ColumnExtractor):
     def column_groups(self) -> ColumnGroups:
         if self.units == "word":
             return [((*COLUMNS, *OF_OPTIONS) if self.options else COLUMNS, self._matches)]
-        sides = (_columns_of_units(self.units, side) for side in ("source", "target"))
-        return [([column for columns in sides for column in columns], self._matches)]
+        columns, origin = [], _ORIGINS[self.units]
+        for side, other in (("source", "target"), ("target", "source")):
+            for n in range(1, LONGEST + 1):
+                name = f"{self.units}_phrases_{side}_matching_{n}"
+                what = f"{n}-grams of {WHAT[self.units]} with a translation in the {other}; NaN without any"
+                share = partial(lambda n, phrases: phrases.share(phrases.matching, n), n)
+                columns.append(_column(name, f"share of {side} {what}", origin, "share", share, side))
+        return [(columns, self._matches)]
 
     def requires(self) -> tuple[str, ...]:
         return ("annotation_source", "annotation_target") if self.units == "entity" else ()
@@ -327,14 +333,6 @@ def _columns_of_side(side: str) -> Iterator[Column[Matches]]:
     yield _column(f"phrases_{side}_longest_match",
         f"mean length of the longest matching phrase from each {side} token", _OWN, "tokens", _longest_match,
         side)  # fmt: skip
-
-
-def _columns_of_units(units: Units, side: str) -> Iterator[Column[Matches]]:
-    other = "target" if side == "source" else "source"
-    for n in range(1, LONGEST + 1):
-        what = f"{side} {n}-grams of {WHAT[units]} with a translation in the {other}; NaN without any"
-        yield _column(f"{units}_phrases_{side}_matching_{n}", f"share of {what}", _ORIGINS[units], "share",
-            partial(lambda n, phrases: phrases.share(phrases.matching, n), n), side)  # fmt: skip
 
 
 COLUMNS = (

@@ -78,7 +78,16 @@ class Consistency:
             if number != len(source):
                 raise InputError(f"{len(source)} segments, but {number} {what}")
         links.check(source.lengths, target.lengths, "links")
-        texts = _Texts(source, target, links, table, function_words)
+        texts = _Texts(
+            source,
+            target,
+            links,
+            table,
+            table.phrases(source, "source"),
+            table.phrases(target, "target"),
+            content_words(source, table.source_vocabulary, function_words),
+            content_words(target, table.target_vocabulary, function_words),
+        )
         places: dict[tuple[str, int], list[tuple[int, int, int]]] = defaultdict(list)
         for segment, first, words, phrase in texts.phrases():
             places[documents[segment], phrase].append((segment, first, words))
@@ -132,23 +141,10 @@ class _Texts:
     target: Tokens
     links: Links
     table: PhraseTable
-    function_words: int
-
-    @cached_property
-    def source_phrases(self) -> NDArray[np.int32]:
-        return self.table.phrases(self.source, "source")
-
-    @cached_property
-    def target_phrases(self) -> NDArray[np.int32]:
-        return self.table.phrases(self.target, "target")
-
-    @cached_property
-    def source_content(self) -> BoolArray:
-        return content_words(self.source, self.table.source_vocabulary, self.function_words)
-
-    @cached_property
-    def target_content(self) -> BoolArray:
-        return content_words(self.target, self.table.target_vocabulary, self.function_words)
+    source_phrases: NDArray[np.int32]
+    target_phrases: NDArray[np.int32]
+    source_content: BoolArray
+    target_content: BoolArray
 
     def phrases(self) -> Iterator[tuple[int, int, int, int]]:
         offsets = self.source.offsets

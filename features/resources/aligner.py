@@ -314,12 +314,6 @@ def _split_null(table: SparseTable, size: int) -> tuple[SparseTable, Singles]:
     return SparseTable(offsets, table.columns[there], table.values[there]), null
 
 
-def _no_counts(table: PairTable) -> Counts:
-    nulls = np.zeros(len(table.forward_null)), np.zeros(len(table.backward_null))
-    jumps = np.zeros((2, JUMPS)), np.zeros((2, JUMPS))
-    return Counts(np.zeros(len(table.columns)), *nulls, *jumps, np.zeros(1))
-
-
 def _iterate(
     table: PairTable,
     jumps: Floats,
@@ -333,7 +327,9 @@ def _iterate(
     number = max(_THREADS, int(-(-cells_before[-1] // _CHUNK_CELLS)))
     edges = np.searchsorted(cells_before, np.linspace(0, cells_before[-1], number + 1))
     chunks = list(pairwise(np.unique(edges).tolist()))
-    parts = [_no_counts(table) for _ in range(_THREADS)]
+    nulls = len(table.forward_null), len(table.backward_null)
+    shapes = (len(table.columns), *nulls, (2, JUMPS), (2, JUMPS), 1)
+    parts = [Counts(*(np.zeros(shape) for shape in shapes)) for _ in range(_THREADS)]
     shares = Shares(null_share, _FLOOR, _FLOOR)
 
     def work(chunk: tuple[int, int], counts: Counts) -> None:
