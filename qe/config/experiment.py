@@ -1,7 +1,7 @@
 """The experiment file: strict schema, strict load, one key per stage in flow order."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
@@ -645,8 +645,19 @@ def _drafted(
     keys: dict[str, Any] = deepcopy(dict(content))
     mistakes = list[str]()
     for text in overrides:
-        mistakes += _refused(override, keys, text)
-    mistakes += _refused(_fill_in, keys)
+        try:
+            override(keys, text)
+        except InputError as error:
+            mistakes.append(str(error))
+    try:
+        datasets = as_list(keys.get("dataset"))
+        if isinstance(keys.get("resources"), dict):
+            keys["resources"] = _filled(keys["resources"], datasets[0] if datasets else None)
+        for dataset in datasets:
+            if isinstance(dataset, dict) and isinstance(dataset.get("resources"), dict):
+                dataset["resources"] = _filled(dataset["resources"], dataset)
+    except InputError as error:
+        mistakes.append(str(error))
     # An experiment of trees alone needs no other features.
     listed = keys.get("features")
     if "features" in keys and not (listed == [] and keys.get("trees")):
@@ -688,7 +699,8 @@ def _section_located(value: Any, section: type[BaseModel], folder: Path) -> Any:
         return [_section_located(inner, section, folder) for inner in value]
     if not isinstance(value, dict):
         return value
-    paths = _paths(section)
+    hints = {name: entry.annotation for name, entry in section.model_fields.items()}
+    paths = [name for name, hint in hints.items() if Path in (hint, *get_args(hint))]
     located = {key: _placed(inner, folder) if key in paths else inner for key, inner in value.items()}
     if section is DatasetSection and "resources" in located:
         located["resources"] = _section_located(located["resources"], ResourcesSection, folder)
@@ -712,23 +724,6 @@ def _holds_paths(key: str, value: Any) -> bool:
     return key in _PATH_KEYS or (key == _NAME_OR_PATH and isinstance(value, str) and "/" in value)
 
 
-def _refused(step: Callable[..., None], *arguments: Any) -> list[str]:
-    try:
-        step(*arguments)
-    except InputError as error:
-        return [str(error)]
-    return []
-
-
-def _fill_in(content: dict[str, Any]) -> None:
-    datasets = as_list(content.get("dataset"))
-    if isinstance(content.get("resources"), dict):
-        content["resources"] = _filled(content["resources"], datasets[0] if datasets else None)
-    for dataset in datasets:
-        if isinstance(dataset, dict) and isinstance(dataset.get("resources"), dict):
-            dataset["resources"] = _filled(dataset["resources"], dataset)
-
-
 def _filled(resources: dict[str, Any], dataset: Any) -> Any:
     pair = dataset.get("pair") if isinstance(dataset, dict) else None
     source, _, target = pair.partition("-") if isinstance(pair, str) else ("", "", "")
@@ -750,11 +745,6 @@ def _filled(resources: dict[str, Any], dataset: Any) -> Any:
         return value
 
     return filled("resources", resources)
-
-
-def _paths(section: type[BaseModel]) -> list[str]:
-    hints = {name: entry.annotation for name, entry in section.model_fields.items()}
-    return [name for name, hint in hints.items() if Path in (hint, *get_args(hint))]
 
 
 def _placed(value: Any, folder: Path) -> Any:

@@ -22,7 +22,13 @@ def extended(content: Mapping[str, Any], location: Path, located: Located) -> tu
     seen, files = [resolved(location)], list[Path]()
     while KEY in chain[-1][1]:
         folder, keys = chain[-1]
-        path = _base(folder, keys[KEY], location)
+        name = keys[KEY]
+        if not isinstance(name, str) or not name:
+            problem = f"{KEY}: must be the path of an experiment file, relative to this one, but got"
+            raise InputError(f"{problem} {quoted(name)}", location=location)
+        path = folder / name
+        if not path.is_file():
+            raise InputError(f"{KEY}: no such experiment file: {path}", location=location)
         if resolved(path) in seen:
             circle = " extends ".join(file.name for file in (*seen[seen.index(resolved(path)) :], path))
             raise InputError(f"{KEY}: files extend each other in a circle: {circle}", location=location)
@@ -43,18 +49,6 @@ def extended(content: Mapping[str, Any], location: Path, located: Located) -> tu
 def file_names(path: Path, files: Sequence[Path]) -> str:
     """A file as messages name it, with those it extends: `small.yaml (extends large.yaml)`."""
     return f"{path} (extends {', '.join(file.name for file in files)})" if files else str(path)
-
-
-def _base(folder: Path, name: object, location: Path) -> Path:
-    if not isinstance(name, str) or not name:
-        raise InputError(
-            f"{KEY}: must be the path of an experiment file, relative to this one, but got {quoted(name)}",
-            location=location,
-        )
-    path = folder / name
-    if not path.is_file():
-        raise InputError(f"{KEY}: no such experiment file: {path}", location=location)
-    return path
 
 
 def merged(base: Any, changes: Any) -> Any:

@@ -86,7 +86,8 @@ def perturbed(
     (('x y . x y . x y .', 'z z z'), [0, 1])
     """
     kind = perturbation_of(name)
-    texts = texts_of(segments)
+    languages = segments.source_tokenizer.language, segments.target_tokenizer.language
+    texts = Texts(segments.source, segments.target, *languages)
     chosen = range(len(segments)) if rows is None else rows
     seeds = {row: digest(name, seed, texts.source[row], texts.target[row]) for row in chosen}
     changed = {row: kind.target(texts, row, random.Random(seeds[row])) for row in chosen}
@@ -96,11 +97,6 @@ def perturbed(
     # `replace` drops the tokens of the unchanged texts.
     taken = replace(segments.take(kept), source=sources, target=targets)
     return taken, np.array(kept, np.int64)
-
-
-def texts_of(segments: Segments) -> Texts:
-    languages = (segments.source_tokenizer.language, segments.target_tokenizer.language)
-    return Texts(segments.source, segments.target, *languages)
 
 
 def words(text: str) -> list[str]:

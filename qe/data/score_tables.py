@@ -237,7 +237,14 @@ def read_metric_tables(
     for system, path in files:
         for table in read_table_of_scores(path, system, columns, pair):
             existing = metrics.setdefault(table.name, ScoreTable(table.name))
-            _joined(existing, table, path)
+            twice = [" ".join(key) for key in table.segments if key in existing.segments]
+            twice += [system for system in table.systems if system in existing.systems]
+            if twice:
+                problem = f"'{existing.name}' of '{twice[0]}' has been read from another file already"
+                raise InputError(problem, location=path)
+            existing.segments |= table.segments
+            existing.systems |= table.systems
+            existing.runs |= table.runs
     for name in columns or ():
         if name not in metrics:
             names = {
@@ -315,7 +322,13 @@ def _of_comet(path: Path, system: str) -> ScoreTable:
 def _table(
     name: str, column: Column, systems: Sequence[str], segments: Sequence[str] | None, by_run: bool
 ) -> ScoreTable:
-    values = [_score(column, row) for row in range(len(column))]
+    values = []
+    for row, text in enumerate(column.texts):
+        missing = row in column.absent or text.strip().lower() in _MISSING
+        found = None if missing else number_problem(text, None, None)
+        if found is not None:
+            raise InputError(f"the score {found[0]}", location=column.location(row), remedy=found[1])
+        values.append(float("nan") if missing else number_in(text))
     if segments is None:
         return ScoreTable(name, systems=dict(zip(systems, values, strict=True)))
     parts: dict[tuple[str, str], list[float]] = {}
@@ -345,28 +358,6 @@ def _check_keys(
                 "runs a column 'run'",
             )
         seen[key] = row
-
-
-def _score(column: Column, row: int) -> float:
-    text = column.texts[row]
-    if row in column.absent or text.strip().lower() in _MISSING:
-        return float("nan")
-    problem = number_problem(text, None, None)
-    if problem is not None:
-        raise InputError(f"the score {problem[0]}", location=column.location(row), remedy=problem[1])
-    return number_in(text)
-
-
-def _joined(existing: ScoreTable, addition: ScoreTable, path: Path) -> None:
-    twice = [" ".join(key) for key in addition.segments if key in existing.segments]
-    twice += [name for name in addition.systems if name in existing.systems]
-    if twice:
-        raise InputError(
-            f"'{existing.name}' of '{twice[0]}' has been read from another file already", location=path
-        )
-    existing.segments |= addition.segments
-    existing.systems |= addition.systems
-    existing.runs |= addition.runs
 
 
 def chosen_name(name: str | None, names: Sequence[str], noun: str, option: str, folder: Path) -> str:

@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, zip_longest
 from typing import Any
@@ -249,14 +249,6 @@ def csv_of(rows: Sequence[Mapping[str, Any]], empty: Sequence[str] = ()) -> str:
     return stream.getvalue()
 
 
-def _flat(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for name, value in record.items():
-        if isinstance(value, Mapping):
-            yield from ((name if part == "value" else f"{name} {part}", one) for part, one in value.items())
-        else:
-            yield name, value
-
-
 UNBOUNDED = 1_000_000
 """The width of a file: every row is one line."""
 
@@ -414,6 +406,10 @@ class Table:
 
     def csv(self) -> str:
         """For programs: numbers with all digits, an interval in two columns (`NAME low`, `NAME high`)."""
-        return csv_of(
-            [dict(_flat(record)) for record in self.records()], [column.name for column in self.columns]
-        )
+        rows: list[dict[str, Any]] = []
+        for record in self.records():
+            rows.append({})
+            for name, value in record.items():
+                parts = value if isinstance(value, Mapping) else {"value": value}
+                rows[-1] |= {name if part == "value" else f"{name} {part}": parts[part] for part in parts}
+        return csv_of(rows, [column.name for column in self.columns])

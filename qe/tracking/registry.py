@@ -56,9 +56,17 @@ def model_versions(name: str) -> list[Version]:
     names = model_names()
     if check_text(name) not in names:
         raise InputError(f"no registered model '{name}'", remedy=f"registered: {', '.join(names) or 'none'}")
-    # Searching leaves the aliases out.
-    client = mlflow.MlflowClient()
-    return [_version(client.get_model_version(name, number)) for number in entries(name)]
+    client, versions = mlflow.MlflowClient(), []
+    for version in entries(name):
+        entry = client.get_model_version(name, version)  # searching leaves the aliases out
+        try:
+            metrics = dict(mlflow.get_run(entry.run_id).data.metrics) if entry.run_id else {}
+        except MlflowException:  # the run was deleted, the model kept
+            metrics = {}
+        aliases, tags, run_id = tuple(entry.aliases), dict(entry.tags), entry.run_id or ""
+        created = datetime.fromtimestamp(entry.creation_timestamp / 1000).isoformat(timespec="seconds")
+        versions.append(Version(entry.name, str(entry.version), aliases, tags, metrics, run_id, created))
+    return versions
 
 
 @connected(reading=True)
@@ -68,23 +76,6 @@ def entries(name: str) -> dict[str, Any]:
     query = f"name = {quote}{name}{quote}"
     versions = mlflow.MlflowClient().search_model_versions(query, max_results=10_000)
     return {str(entry.version): entry for entry in sorted(versions, key=lambda entry: int(entry.version))}
-
-
-def _version(entry: Any) -> Version:
-    try:
-        metrics = dict(mlflow.get_run(entry.run_id).data.metrics) if entry.run_id else {}
-    except MlflowException:  # the run was deleted, the model kept
-        metrics = {}
-    created = datetime.fromtimestamp(entry.creation_timestamp / 1000).isoformat(timespec="seconds")
-    return Version(
-        entry.name,
-        str(entry.version),
-        tuple(entry.aliases),
-        dict(entry.tags),
-        metrics,
-        entry.run_id or "",
-        created,
-    )
 
 
 @connected(reading=True)

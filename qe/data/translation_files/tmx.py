@@ -72,23 +72,16 @@ class _Reader(Walk):
         self.edits += [Edit(prop.start, prop.end, "") for prop in scored]
         if not targets:
             self.segments.append(_segment(name, unit, source, None))
-        for label, variant in zip(_labels(name, [*map(_tag, targets)]), targets, strict=True):
-            self.segments.append(_segment(label, unit, source, variant))
+        numbers: Counter[str] = Counter()
+        for variant in targets:
+            tag = _tag(variant)
+            numbers[tag] += 1
+            label = f"{name}/{tag}" if numbers[tag] == 1 else f"{name}/{tag}/{numbers[tag]}"
+            self.segments.append(_segment(name if len(targets) == 1 else label, unit, source, variant))
 
 
 def _tag(variant: Element) -> str:
     return variant.attributes.get("xml:lang") or variant.attributes.get("lang", "")
-
-
-def _labels(name: str, tags: Sequence[str]) -> list[str]:
-    """Labels of a unit's variants: their language, and their number within one language."""
-    if len(tags) == 1:
-        return [name]
-    places = [tags[: i + 1].count(tag) for i, tag in enumerate(tags)]
-    return [
-        f"{name}/{tag}" if place == 1 else f"{name}/{tag}/{place}"
-        for tag, place in zip(tags, places, strict=True)
-    ]
 
 
 def _segment(name: str, unit: Element, source: Element | None, target: Element | None) -> Segment:

@@ -120,7 +120,14 @@ def _marks(element: Element | None, codes: Mapping[str, str]) -> dict[str, str]:
 
 
 def _segments_2(unit: Element, name: str, codes: Mapping[str, str], state: State) -> Segments:
-    parts = _numbered(list(unit.members("segment")))
+    listed = list(unit.members("segment"))
+    ids = [part.attributes.get("id", "") for part in listed]
+    parts: dict[str, Element] = {}
+    for place, (part, own_id) in enumerate(zip(listed, ids, strict=True), start=1):
+        if not own_id or own_id in parts:
+            numbers = (str(n) for n in chain([place], count(len(listed) + 1)))
+            own_id = next(n for n in numbers if n not in parts and n not in ids)
+        parts[own_id] = part
     data = unit.first("originalData")
     codes = {each.attributes.get("id", ""): each.text for each in (data.members("data") if data else ())}
     holder = unit.first("notes")
@@ -142,17 +149,6 @@ def _segments_2(unit: Element, name: str, codes: Mapping[str, str], state: State
         own_state = state.within(part)
         segments.append(Segment(f"{name}/{number}", source, target, columns, place, note, own_state))
     return segments, [Edit(note.start, note.end, "") for note in scored]
-
-
-def _numbered(parts: Sequence[Element]) -> dict[str, Element]:
-    ids = [part.attributes.get("id", "") for part in parts]
-    numbered: dict[str, Element] = {}
-    for number, (part, name) in enumerate(zip(parts, ids, strict=True), start=1):
-        if not name or name in numbered:
-            numbers = (str(n) for n in chain([number], count(len(parts) + 1)))
-            name = next(n for n in numbers if n not in numbered and n not in ids)
-        numbered[name] = part
-    return numbered
 
 
 @dataclass(frozen=True)

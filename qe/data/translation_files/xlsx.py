@@ -62,7 +62,18 @@ class Sheet:
     def __init__(self, path: Path, name: str = "", header_row: int = 1) -> None:
         self.path, self.name, self.header_row = path, name, header_row
         values = _sheet(_book(path, rich_text=False), name, path)
-        _check_rows(values, path)
+        last = max((row for row, _ in values._cells), default=0)
+        if last > MAX_ROWS:
+            problem = f"has a cell in row {last:,}, but a sheet has {MAX_ROWS:,} rows"
+            raise InputError(problem, location=path)
+        characters = 0
+        for (row, _), cell in values._cells.items():
+            length = len(cell.value) if isinstance(cell.value, str) else 0
+            characters += length
+            if length > MAX_LINE:
+                raise InputError("cell longer than 16 MiB", location=f"{path}:row {row}", remedy="split it")
+            if characters > MAX_BYTES:  # a text that cells share is in the file once
+                raise InputError("has texts of more than 1 GiB", location=path, remedy=_SMALLER)
         self._title, self._cells, self._errors = values.title, _by_row(values), _by_row(values, "e")
         self._merged = {
             (row, area.min_col): (area.min_row, area.min_col)
@@ -260,20 +271,6 @@ def _keep_digits(book: Any) -> None:
             value = cell.value
             if cell.data_type == "n" and value is not None and float(f"{value:.16g}") != value:
                 cell.value, cell.data_type = repr(value), "n"  # openpyxl writes numbers with 16 digits
-
-
-def _check_rows(sheet: Any, path: Path) -> None:
-    last = max((row for row, _ in sheet._cells), default=0)
-    if last > MAX_ROWS:
-        raise InputError(f"has a cell in row {last:,}, but a sheet has {MAX_ROWS:,} rows", location=path)
-    characters = 0
-    for (row, _), cell in sheet._cells.items():
-        length = len(cell.value) if isinstance(cell.value, str) else 0
-        characters += length
-        if length > MAX_LINE:
-            raise InputError("cell longer than 16 MiB", location=f"{path}:row {row}", remedy="split it")
-        if characters > MAX_BYTES:  # a text that cells share is in the file once
-            raise InputError("has texts of more than 1 GiB", location=path, remedy=_SMALLER)
 
 
 def _reason(error: Exception) -> str:
