@@ -216,26 +216,22 @@ def _judges(split: Split, scale: LabelScale) -> Judges:
         labels = judged_labels(judges, None)
         weights = tuple(labels.weights.tolist())
         far_apart = int((labels.differences > MAX_DIFFERENCE).sum())
+    deviation = None
+    if split.scores is not None:
+        shares = np.ones_like(judges) if split.weights is None else split.weights
+        judged = (np.isfinite(judges) & (shares > 0)).any(axis=1)
+        distances = np.abs(weighted_means(judges[judged], shares[judged]) - split.scores[judged])
+        distances = distances[~np.isnan(distances)]
+        deviation = float(distances.max()) if len(distances) else None
     return Judges(
         tuple(summary(judges[:, i]) for i in columns),
         tuple(tuple(_pearson(judges[:, i], judges[:, j]) for j in columns) for i in columns),
         tuple(tuple(weighted_kappa(judges[:, i], judges[:, j]) for j in columns) for i in columns),
-        _deviation(split, judges),
+        deviation,
         {level: krippendorff_alpha(judges, level) for level in ("ordinal", "interval")},
         weights,
         far_apart,
     )
-
-
-def _deviation(split: Split, judges: FloatArray) -> float | None:
-    if split.scores is None:
-        return None
-    weights = np.ones_like(judges) if split.weights is None else split.weights
-    judged = (np.isfinite(judges) & (weights > 0)).any(axis=1)
-    means = weighted_means(judges[judged], weights[judged])
-    distances = np.abs(means - split.scores[judged])
-    distances = distances[~np.isnan(distances)]
-    return float(distances.max()) if len(distances) else None
 
 
 def _pearson(scores_a: FloatArray, scores_b: FloatArray) -> float | None:

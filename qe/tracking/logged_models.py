@@ -2,8 +2,7 @@
 
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -79,20 +78,6 @@ LARGE = 1 << 20
 def large_files(folder: Path) -> list[Path]:
     paths = (path for path in folder.rglob("*") if path.is_file() and path.stat().st_size >= LARGE)
     return sorted(path.relative_to(folder) for path in paths)
-
-
-@contextmanager
-def copy_without(folder: Path, excluded: Sequence[Path]) -> Iterator[Path]:
-    if not excluded:
-        yield folder
-        return
-    skipped = {folder / path for path in excluded}
-
-    def ignore(parent: str, names: list[str]) -> list[str]:
-        return [name for name in names if Path(parent, name) in skipped]
-
-    with TemporaryDirectory() as scratch:
-        yield Path(shutil.copytree(folder, Path(scratch) / folder.name, ignore=ignore))
 
 
 # What may be asked for beside the score, with what is meant if nothing is said: the options of `qe score`.
@@ -211,7 +196,14 @@ class _PyfuncOfFolder:
         del validate_serving_input  # Model.log reads it, and passes it on
         store = _local_store(mlflow_model.model_id)
         large = [] if store is None else large_files(folder)
-        with copy_without(folder, large) as rest:
+
+        def ignore(parent: str, names: list[str]) -> list[str]:
+            return [name for name in names if Path(parent, name).relative_to(folder) in large]
+
+        with TemporaryDirectory() as scratch:
+            rest = folder
+            if large:
+                rest = Path(shutil.copytree(folder, Path(scratch) / folder.name, ignore=ignore))
             artifacts = {"model": rest.absolute().as_uri()}
             save_pyfunc(path, artifacts=artifacts, mlflow_model=mlflow_model, **options)
         if store is None:

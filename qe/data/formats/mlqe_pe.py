@@ -105,7 +105,14 @@ class MlqePe(Format):
             if self.label == "hter" and "z_mean" in direct:
                 columns["direct_assessment"] = direct["z_mean"]
         elif folder is not None:
-            columns |= _later_texts(reading, folder, split, files.code, self.tokenised)
+            prefix = f"{split}.tok" if self.tokenised else split
+            columns = {
+                "source": reading.lines(folder / f"{prefix}.src"),
+                "target": reading.lines(folder / f"{prefix}.mt"),
+            }
+            if (folder / "goldlabels").is_dir():
+                reading.notes.append(f"{split}: word tags and post-edits are not read")
+            columns |= _decoder_output(reading, folder, split, files.code)
         scores = self._scores(reading, files, split, direct)
         if scores is not None:
             columns["scores"] = scores
@@ -286,15 +293,6 @@ def _post_editing(
             columns[ours] = reading.lines(path)
     check_tags(reading, columns)
     return columns
-
-
-def _later_texts(reading: Reading, base: Path, split: str, code: str, tokenised: bool) -> dict[str, Column]:
-    kind = "tok." if tokenised else ""
-    sides = {"source": "src", "target": "mt"}
-    texts = {ours: reading.lines(base / f"{split}.{kind}{end}") for ours, end in sides.items()}
-    if (base / "goldlabels").is_dir():
-        reading.notes.append(f"{split}: word tags and post-edits are not read")
-    return {**texts, **_decoder_output(reading, base, split, code)}
 
 
 def _lists(reading: Reading, column: Column) -> FloatArray:

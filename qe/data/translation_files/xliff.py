@@ -123,9 +123,9 @@ def _segments_2(unit: Element, name: str, codes: Mapping[str, str], state: State
     listed = list(unit.members("segment"))
     ids = [part.attributes.get("id", "") for part in listed]
     parts: dict[str, Element] = {}
-    for place, (part, own_id) in enumerate(zip(listed, ids, strict=True), start=1):
+    for position, (part, own_id) in enumerate(zip(listed, ids, strict=True), start=1):
         if not own_id or own_id in parts:
-            numbers = (str(n) for n in chain([place], count(len(listed) + 1)))
+            numbers = (str(n) for n in chain([position], count(len(listed) + 1)))
             own_id = next(n for n in numbers if n not in parts and n not in ids)
         parts[own_id] = part
     data = unit.first("originalData")
