@@ -26,6 +26,8 @@ PAIR: Final = (PLAIN, PLAIN)
 ENGLISH: Final = Tokenizer("en", "whitespace")
 SPANISH: Final = Tokenizer("es", "whitespace")
 EN_ES: Final = (ENGLISH, SPANISH)
+# Punctuation is cut off.
+TOKENIZERS: Final = (Tokenizer("en"), Tokenizer("es"))
 Texts = str | Sequence[str]
 Find = Callable[[str], Path]  # the path of shared data
 Tokenizers = tuple[Tokenizer, Tokenizer]
@@ -69,6 +71,12 @@ def segments(
     return Segments.from_columns(filled, *tokenizers)
 
 
+def decoded(*outputs: tuple[str, str], **columns: Texts) -> Segments:
+    """Segments whose decoder gave these (subwords, log-probabilities)."""
+    subwords, log_probabilities = zip(*outputs, strict=True)
+    return segments("a b", subwords=subwords, token_log_probabilities=log_probabilities, **columns)
+
+
 def paired(pairs: Iterable[Sequence[str]], tokenizers: Tokenizers = PAIR) -> Segments:
     """Segments of these sources and translations, which each row begins with."""
     rows = list(pairs)
@@ -107,6 +115,12 @@ def table(extractor: Extractor, batch: Segments, prefix: str = "") -> dict[str, 
     """Name -> values of the segments, of features whose names begin with the prefix, without it."""
     values = dict(zip(extractor.names, extractor.extract(batch).T, strict=True))
     return {name.removeprefix(prefix): column for name, column in values.items() if name.startswith(prefix)}
+
+
+def rows(extractor: Extractor, batch: Segments, prefix: str = "") -> list[dict[str, float]]:
+    """Name -> value of each segment."""
+    columns = table(extractor, batch, prefix)
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
 def row(extractor: Extractor, batch: Segments, i: int = 0, prefix: str = "") -> dict[str, float]:

@@ -1,15 +1,14 @@
 """Alignment features of given links, by hand."""
 
 import math
-from typing import Literal
+from typing import Any
 
 import numpy as np
 import pytest
 
 from features.alignment import AlignmentFeatures
-from features.core.segments import Segments
 from features.resources.aligner import Aligner
-from tests.factories import PLAIN, corpus, refuses, row
+from tests.factories import corpus, refuses, row, segments
 
 
 @pytest.fixture(scope="module")
@@ -23,14 +22,17 @@ def conllu(*tags: str) -> str:
 
 
 def values(
-    aligner: Aligner, source: str, target: str, links: str | None, *, coarse: bool = False, **columns: str
+    aligner: Aligner,
+    source: str,
+    target: str,
+    links: str | None,
+    *,
+    classes: Any = "universal",
+    **columns: str,
 ) -> dict[str, float]:
-    classes: Literal["coarse", "universal"] = "coarse" if coarse else "universal"
     extractor = AlignmentFeatures(aligner, links="aligner" if links is None else "column", classes=classes)
-    given = {"source": (source,), "target": (target,), **{name: (v,) for name, v in columns.items()}}
-    if links is not None:
-        given["alignment"] = (links,)
-    return row(extractor, Segments.from_columns(given, PLAIN, PLAIN))
+    given = columns if links is None else {**columns, "alignment": links}
+    return row(extractor, segments(source, target, **given))
 
 
 # Source 0 1 2 3 4, target 0 1 2 3 4 5: 0-1 and 1-0 one to one and crossing; 2 to 2 and 3; 3 and 4 to 4.
@@ -92,9 +94,8 @@ def test_part_of_speech_agreement(aligner: Aligner) -> None:
     assert features["alignment_agreement_per_source"] == pytest.approx(1 / 5)
     tags["annotation_target"] = conllu("PROPN", "DET", "VERB", "VERB", "ADP", "PUNCT")
     assert values(aligner, SOURCE, TARGET, LINKS, **tags)["alignment_agreement"] == 1  # DET
-    assert (
-        values(aligner, SOURCE, TARGET, LINKS, coarse=True, **tags)["alignment_agreement"] == 2
-    )  # and nouns
+    # and nouns
+    assert values(aligner, SOURCE, TARGET, LINKS, classes="coarse", **tags)["alignment_agreement"] == 2
     tags["annotation_target"] = conllu("NOUN", "ADJ")
     assert math.isnan(values(aligner, SOURCE, TARGET, LINKS, **tags)["alignment_agreement"])
     assert math.isnan(values(aligner, SOURCE, TARGET, LINKS)["alignment_agreement"])

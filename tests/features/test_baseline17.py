@@ -1,8 +1,8 @@
 """The 17 baseline features: by hand, against the official columns and against QuEst's own output."""
 
-import gzip
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,16 +13,11 @@ from features.baseline17 import COLUMNS, Baseline17
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
 from features.resources.ngrams import NgramCounts
+from features.storage.files import read_lines
 from features.text.tokens import Tokens
 from tests.factories import PLAIN, Find
 
 NAMES = tuple(column.name for column in COLUMNS)
-
-
-def lines_of(path: Path) -> list[str]:
-    if path.suffix == ".gz":
-        return gzip.decompress(path.read_bytes()).decode().split("\n")[:-1]
-    return path.read_text("utf-8").split("\n")[:-1]
 
 
 def column(values: NDArray[np.float64], identifier: str) -> NDArray[np.float64]:
@@ -37,16 +32,14 @@ CORPUS = ParallelCorpus.from_lines(
 )  # fmt: skip
 
 
-def extractor(**changes: object) -> Baseline17:
-    return Baseline17(
-        **{
-            "source_lm": LanguageModel.from_tokens(CORPUS.source, order=3),
-            "target_lm": LanguageModel.from_tokens(CORPUS.target, order=3),
-            "source_ngrams": NgramCounts.from_tokens(CORPUS.source, order=3),
-            "lexicon_source_to_target": Lexicon.build(CORPUS),
-            **changes,
-        }  # type: ignore[arg-type]
-    )
+def extractor(**changes: Any) -> Baseline17:
+    resources = {
+        "source_lm": LanguageModel.from_tokens(CORPUS.source, order=3),
+        "target_lm": LanguageModel.from_tokens(CORPUS.target, order=3),
+        "source_ngrams": NgramCounts.from_tokens(CORPUS.source, order=3),
+        "lexicon_source_to_target": Lexicon.build(CORPUS),
+    }
+    return Baseline17(**(resources | changes))
 
 
 @pytest.mark.slow
@@ -58,10 +51,8 @@ def test_by_hand() -> None:
     lexicon, lower = made.lexicon_source_to_target, ["the", "house", ",", "the", "book"]
 
     def above(threshold: float, word: str) -> int:
-        row = np.flatnonzero(
-            lexicon.probability(lexicon.source.lookup([word]), np.arange(len(lexicon.target))) > threshold
-        )
-        return len(row)
+        words = np.arange(len(lexicon.target))
+        return int((lexicon.probability(lexicon.source.lookup([word]), words) > threshold).sum())
 
     assert column(values, "1001").tolist() == [6, 1]
     assert column(values, "1002").tolist() == [7, 1]  # La casa , la 3,5 ¿ ?
@@ -97,21 +88,17 @@ def test_compat_differs_where_quest_counts_differently() -> None:
 
 def test_quartiles_of_a_corpus_without_frequent_ngrams_are_nan() -> None:
     tokens = Tokens.from_lists([["a", "b"], ["a", "c"], ["a", "d"]])
-    values = extractor(source_ngrams=NgramCounts.from_tokens(tokens, order=3)).extract(
-        Segments(("a b c",), ("x",))
-    )
+    ngrams = NgramCounts.from_tokens(tokens, order=3)
+    values = extractor(source_ngrams=ngrams).extract(Segments(("a b c",), ("x",)))
     undefined = {name[:4] for name in NAMES if np.isnan(values[0, NAMES.index(name)])}
     assert undefined == {"1050", "1053", "1054", "1057"}
 
 
 def test_counting_from_raw_text_equals_the_official_columns(shared_data: Find) -> None:
     folder = shared_data("wmt12-qe")
-    segments = Segments(
-        tuple(lines_of(folder / "training_set/source.eng")),
-        tuple(lines_of(folder / "training_set/target_system.spa")),
-        Tokenizer("en", "moses-2012"),
-        Tokenizer("es", "moses-2012"),
-    )
+    files = ("training_set/source.eng", "training_set/target_system.spa")
+    source, target = (tuple(read_lines(folder / file)) for file in files)
+    segments = Segments(source, target, Tokenizer("en", "moses-2012"), Tokenizer("es", "moses-2012"))
     official = np.loadtxt(folder / "baseline_features/training.tsv")
     values = extractor(compat="quest").extract(segments)
     for identifier in ("1001", "1002", "1006", "1015", "1074", "1075"):
@@ -126,16 +113,13 @@ class QuestCounts(NgramCounts):
     def read(cls, path: Path) -> "QuestCounts":
         matches = cls.from_tokens(Tokens.from_lists([["a"] * 5]), order=3, case="true")
         matches.by_ngram, matches.cutoffs = {}, {}
-        for line in lines_of(path):
+        for line in read_lines(path):
             head, *numbers = line.rstrip("\t").split("\t")
             if re.fullmatch(r"\d-gram", head):
                 matches.cutoffs[int(head[0]) + 1] = tuple(int(n) for n in numbers[:3])
             else:
                 matches.by_ngram[head] = int(numbers[0])
         return matches
-
-    by_ngram: dict[str, int]
-    cutoffs: dict[int, tuple[int, ...]]
 
     def counts(self, tokens: Tokens, order: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         words = [tokens.words(i) for i in range(len(tokens))]
@@ -151,8 +135,8 @@ class QuestCounts(NgramCounts):
 @pytest.fixture(scope="module")
 def quest_lexicon(shared_data: Find, tmp_path_factory: pytest.TempPathFactory) -> Lexicon:
     """QuEst's table, less the words that its input lacks: it drops those, as they are written."""
-    known = set(" ".join(lines_of(shared_data("golden/questpp/training.en.tok.gz"))).split())
-    entries = [line.split(" ") for line in lines_of(shared_data("golden/questpp/lex.e2s.gz"))]
+    known = set(" ".join(read_lines(shared_data("golden/questpp/training.en.tok.gz"))).split())
+    entries = [line.split(" ") for line in read_lines(shared_data("golden/questpp/lex.e2s.gz"))]
     path = tmp_path_factory.mktemp("quest") / "lex.e2s"
     kept = [f"{source} {target or 'EMPTY'} {p}\n" for source, target, p in entries if source in known]
     path.write_text("".join(kept), "utf-8")
@@ -161,18 +145,14 @@ def quest_lexicon(shared_data: Find, tmp_path_factory: pytest.TempPathFactory) -
 
 def test_equals_quest_with_its_own_resources(shared_data: Find, quest_lexicon: Lexicon) -> None:
     golden = shared_data("golden/questpp")
-    segments = Segments(
-        tuple(lines_of(golden / "training.en.tok.gz")),
-        tuple(lines_of(golden / "training.es.tok.gz")),
-        PLAIN,
-        PLAIN,
-    )
-    table = [line.split("\t") for line in lines_of(golden / "training.features15.tsv.gz")]
+    sides = (tuple(read_lines(golden / f"training.{language}.tok.gz")) for language in ("en", "es"))
+    segments = Segments(*sides, PLAIN, PLAIN)
+    table = [line.split("\t") for line in read_lines(golden / "training.features15.tsv.gz")]
     expected = np.array(table[1:], np.float64)
     quest = {"lexicon_source_to_target": quest_lexicon, "compat": "quest"}
     ngrams = QuestCounts.read(golden / "english_ngram.ngram.clean.gz")
     values = extractor(source_ngrams=ngrams, **quest).extract(segments)
-    corpus = Tokens.from_lists(line.split() for line in lines_of(golden / "source_corpus.en.gz"))
+    corpus = Tokens.from_lists(line.split() for line in read_lines(golden / "source_corpus.en.gz"))
     counts = NgramCounts.from_tokens(corpus, order=3, case="true")
     rarity = extractor(source_ngrams=counts, **quest).extract(segments)
     for i, identifier in enumerate(table[0]):

@@ -1,6 +1,5 @@
 """Decoder features: by hand, against NumPy, and against the figures of the MLQE-PE data set."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,32 +19,16 @@ from features.decoder_output.statistics import (
     worst_window,
 )
 from features.decoder_output.tokens import DecoderTokens
-from features.text.tokens import Tokens
 from qe.data.formats.mlqe_pe import MlqePe
-from tests.factories import Find, refuses, table
-
-
-def segments(
-    *rows: tuple[str, str], target: tuple[str, ...] = (), score: tuple[str, ...] | None = None
-) -> Segments:
-    """Segments whose decoder said (subwords, log-probabilities)."""
-    n = len(rows)
-    return Segments(
-        ("a b",) * n,
-        target or ("x",) * n,
-        subwords=tuple(s for s, _ in rows),
-        token_log_probabilities=tuple(p for _, p in rows),
-        model_score=score,
-    )
+from tests.factories import Find, decoded, refuses, table, tokens
 
 
 def values(batch: Segments, **settings: Any) -> dict[str, list[float]]:
-    columns = table(Decoder(**settings), batch, "decoder_")
-    return {name: column.tolist() for name, column in columns.items()}
+    return {name: c.tolist() for name, c in table(Decoder(**settings), batch, "decoder_").items()}
 
 
 def test_by_hand() -> None:
-    v = values(segments(("Ha@@ us &quot; 5", "-1 -2 -3 -0.5 -0.1"), score=("-1.32",)))
+    v = values(decoded(("Ha@@ us &quot; 5", "-1 -2 -3 -0.5 -0.1"), model_score=("-1.32",)))
     assert v["log_probability"] == [pytest.approx(-6.6)] and v["mean"] == [pytest.approx(-1.32)]
     assert v["end"] == [-0.1] and v["first"] == [-1] and v["last"] == [-0.5] and v["model_score"] == [-1.32]
     assert v["minimum"] == [-3] and v["word_minimum"] == [-3] and v["word_mean"] == [pytest.approx(-6.5 / 3)]
@@ -60,12 +43,9 @@ def test_by_hand() -> None:
 
 
 def with_steps(*highest: str) -> Segments:
-    batch = segments(("a b", "-1 -2 -0.1"), ("", "-0.5"), target=("a b", ""))
-    return replace(
-        batch,
-        token_entropies=("0.5 1.5 9", "9"),
-        token_highest_log_probabilities=highest or ("-0.5 -2 -0.1", "-0.5"),
-    )
+    highest = highest or ("-0.5 -2 -0.1", "-0.5")
+    steps = {"token_entropies": ("0.5 1.5 9", "9"), "token_highest_log_probabilities": highest}
+    return decoded(("a b", "-1 -2 -0.1"), ("", "-0.5"), target=("a b", ""), **steps)
 
 
 def test_entropies_and_highest_probabilities_of_steps() -> None:
@@ -85,12 +65,12 @@ def test_values_of_steps_that_do_not_fit() -> None:
     refuses("segment '1': a log-probability is higher", values, with_steps("-3 -2 -1", "-0.5"), steps=both)
     wrong = with_steps("-0.5 -2", "-0.5")
     refuses("expected 3 highest log-probabilities .* found 2", values, wrong, steps=both)
-    missing = segments(("a", "-1 -2"))
+    missing = decoded(("a", "-1 -2"))
     refuses("the segments have no column 'token_entropies'", values, missing, steps=both)
 
 
 def test_an_empty_translation_and_a_silent_decoder() -> None:
-    v = values(segments(("", "-0.5"), ("", ""), score=("", "")))
+    v = values(decoded(("", "-0.5"), ("", ""), model_score=("", "")))
     assert v["log_probability"][0] == -0.5 and v["mean"][0] == -0.5 and v["end"][0] == -0.5
     assert all(np.isnan(v[name][1]) for name in ("log_probability", "mean", "end", "model_score"))
 
@@ -105,19 +85,19 @@ def test_an_empty_translation_and_a_silent_decoder() -> None:
     ],
 )
 def test_numbers_that_do_not_fit(row: tuple[str, str], message: str) -> None:
-    refuses(message, values, segments(row))
+    refuses(message, values, decoded(row))
 
 
 def test_words_from_subwords_of_either_kind() -> None:
-    bpe = DecoderTokens.from_segments(segments(("New@@ York@@ er &amp; Co", "-1 -1 -1 -1 -1 -1")))
+    bpe = DecoderTokens.from_segments(decoded(("New@@ York@@ er &amp; Co", "-1 -1 -1 -1 -1 -1")))
     assert bpe.words.words(0) == ["NewYorker", "&", "Co"]
-    pieces = DecoderTokens.from_segments(segments(("▁New ▁York er", "-1 -1 -1 -1")), "sentencepiece")
+    pieces = DecoderTokens.from_segments(decoded(("▁New ▁York er", "-1 -1 -1 -1")), "sentencepiece")
     assert pieces.words.words(0) == ["New", "Yorker"] and pieces.word_log_probability.tolist() == [-1, -2]
 
 
 def test_marks_and_scripts_without_spaces() -> None:
     """Nepali vowel signs are marks (\\p{M}), not letters; Chinese subwords make one word."""
-    v = values(segments(("नेपा@@ ली ।", "-1 -2 -4 -1"), ("我@@ 们@@ 好", "-1 -1 -1 -1")))
+    v = values(decoded(("नेपा@@ ली ।", "-1 -2 -4 -1"), ("我@@ 们@@ 好", "-1 -1 -1 -1")))
     assert v["letters"] == [-3, -3] and v["punctuation"][0] == -4 and np.isnan(v["punctuation"][1])
 
 
@@ -133,8 +113,8 @@ def test_marks_and_scripts_without_spaces() -> None:
 )
 def test_subwords_find_their_token(subwords: str, target: str, expected: list[int]) -> None:
     count = len(subwords.split()) + 1
-    decoder = DecoderTokens.from_segments(segments((subwords, " ".join(["-1"] * count))))
-    assert decoder.token_index(Tokens.from_lists([target.split()])).tolist() == expected
+    decoder = DecoderTokens.from_segments(decoded((subwords, " ".join(["-1"] * count))))
+    assert decoder.token_index(tokens(target)).tolist() == expected
 
 
 texts = st.lists(st.lists(st.floats(-20, 0), max_size=12), min_size=1, max_size=6)
@@ -181,9 +161,9 @@ def test_the_figures_of_mlqe_pe(pair: str, correlation: float, shared_data: Find
 
 
 def test_a_join_at_the_end_does_not_reach_into_the_next_text() -> None:
-    tokens = DecoderTokens.from_segments(segments(("a@@", "-1 -1"), ("b", "-2 -1")))
-    assert [tokens.words.words(i) for i in range(2)] == [["a"], ["b"]]
-    assert tokens.word_log_probability.tolist() == [-1, -2]
+    batch = DecoderTokens.from_segments(decoded(("a@@", "-1 -1"), ("b", "-2 -1")))
+    assert [batch.words.words(i) for i in range(2)] == [["a"], ["b"]]
+    assert batch.word_log_probability.tolist() == [-1, -2]
 
 
 def test_runs() -> None:

@@ -2,29 +2,25 @@
 
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.cross_decomposition import PLSRegression
+from sklearn.decomposition import PCA
+from sklearn.linear_model import RidgeCV
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from features import FeatureSet, Segments
-from features.basics.errors import InputError
 from features.encoder import Encoder
 from features.encoding.encoded import as_read
 from features.encoding.folder import EncoderFolder, EncoderSettings
 from tests.factories import refuses
-from tests.features.encoding.made import (
-    BEGIN,
-    END,
-    Layered,
-    Tiny,
-    ids_of,
-    layered_folder,
-    onnx_folder,
-    static_folder,
-)  # fmt: skip
+from tests.features.encoding.made import Layered, Tiny, framed, layered_folder, onnx_folder, static_folder
 
 for package in ("onnx", "onnxruntime", "safetensors", "tokenizers"):
     pytest.importorskip(package)
@@ -66,7 +62,7 @@ def column(extractor: Encoder, name: str, segments: Segments = SEGMENTS) -> np.n
 
 
 def hidden(text: str) -> np.ndarray:
-    return TINY.hidden([BEGIN, *ids_of(text), END])
+    return TINY.hidden(framed(text))
 
 
 def cosine(left: np.ndarray, right: np.ndarray) -> float:
@@ -115,11 +111,15 @@ def test_norms_are_those_of_the_vectors_before_anything_is_scaled(folder: Path) 
         np.testing.assert_allclose(column(extractor, f"encoder_{side}_norm"), expected, atol=1e-5)
 
 
-def joint(segments: Segments, train: Segments) -> np.ndarray:
+def joint(
+    segments: Segments,
+    train: Segments,
+    vector: Callable[[str], np.ndarray] = lambda text: hidden(text).mean(0),
+) -> np.ndarray:
     """The docstring's formula by numpy; the means are those of the training texts."""
     both = []
     for side in ("source", "target"):
-        own, learned = (np.array([hidden(t).mean(0) for t in getattr(c, side)]) for c in (segments, train))
+        own, learned = (np.array([vector(t) for t in getattr(c, side)]) for c in (segments, train))
         own, learned = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in (own, learned))
         centred = own - learned.mean(axis=0)
         both.append(centred / np.linalg.norm(centred, axis=1, keepdims=True))
@@ -127,10 +127,12 @@ def joint(segments: Segments, train: Segments) -> np.ndarray:
     return np.hstack([s, t, np.abs(s - t), s * t])
 
 
-def test_projections_are_learned_from_the_training_rows_alone(folder: Path) -> None:
-    from sklearn.cross_decomposition import PLSRegression
-    from sklearn.decomposition import PCA
+def ridge() -> Pipeline:
+    """Its penalty is chosen by leave-one-out."""
+    return make_pipeline(StandardScaler(), RidgeCV(30 * 10.0 ** np.arange(-4, 3.1, 0.5)))
 
+
+def test_projections_are_learned_from_the_training_rows_alone(folder: Path) -> None:
     train, other = SEGMENTS.take(range(30)), SEGMENTS.take(range(30, 40))
     extractor = Encoder(folder, pca=2, pls=3).fit(train, {"scores": SCORES[:30]})
     theirs = {
@@ -174,37 +176,18 @@ def test_centred_cosines_leave_out_the_mean_of_the_language(pair: str, folder: P
 
 
 def test_the_prediction_by_layers_is_the_mean_of_a_ridge_on_each(tmp_path: Path) -> None:
-    from sklearn.linear_model import RidgeCV
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
     layered, train, other = Layered.of_seed(), SEGMENTS.take(range(30)), SEGMENTS.take(range(30, 40))
 
     def parts(segments: Segments, layer: int) -> np.ndarray:
-        def centred(side: str) -> np.ndarray:
-            def unit(part: Segments) -> np.ndarray:
-                read = [[BEGIN, *ids_of(text), END] for text in part.require(side)]
-                vectors = np.array([layered.states(ids)[layer].mean(axis=0) for ids in read])
-                return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-
-            rows = unit(segments) - unit(train).mean(axis=0)
-            return rows / np.linalg.norm(rows, axis=1, keepdims=True)
-
-        source, target = centred("source"), centred("target")
-        return np.hstack([source, target, np.abs(source - target), source * target])
+        return joint(segments, train, lambda text: layered.states(framed(text))[layer].mean(axis=0))
 
     labels = parts(train, 0)[:, 0] * 3 + SCORES[:30] * 0.1
     extractor = Encoder(layered_folder(tmp_path / "e", layered), layers=[1, 2]).fit(train, {"scores": labels})
-    ridges = [
-        make_pipeline(StandardScaler(), RidgeCV(30 * 10.0 ** np.arange(-4, 3.1, 0.5))) for _ in range(3)
-    ]
-    expected = [ridge.fit(parts(train, k), labels).predict(parts(other, k)) for k, ridge in enumerate(ridges)]
+    expected = [ridge().fit(parts(train, k), labels).predict(parts(other, k)) for k in range(3)]
     got = column(extractor, "encoder_prediction", other)
     np.testing.assert_allclose(got, np.mean(expected, axis=0), atol=1e-3)
-    saved = tmp_path / "saved"
-    saved.mkdir()
-    extractor.save(saved)
-    restored = Encoder(tmp_path / "e", layers=[1, 2]).restore(saved)
+    extractor.save(tmp_path)
+    restored = Encoder(tmp_path / "e", layers=[1, 2]).restore(tmp_path)
     assert np.array_equal(restored.extract(other), extractor.extract(other))
 
 
@@ -235,7 +218,7 @@ def test_a_prompt_goes_before_the_texts_of_a_side(
     extractor = unrounded(place, prompt=setting)
     cosines = column(extractor, "encoder_source_cosine")
     lowest = column(extractor, "encoder_source_match_lowest")
-    first, second = (1 + len(ids_of(prompt)) for prompt in expected)
+    first, second = (len(framed(prompt)) - 1 for prompt in expected)
     for row, (source, target) in enumerate(zip(SEGMENTS.source, SEGMENTS.target, strict=True)):
         a, b = hidden(expected[0] + source), hidden(expected[1] + target)
         similar = [[cosine(x, y) for y in a[first:-1]] for x in b[second:-1]]
@@ -266,14 +249,12 @@ def test_a_name_is_one_of_the_users_encoders(tmp_path: Path, monkeypatch: pytest
 
 
 def test_a_saved_extractor_needs_the_folder_no_more(tmp_path: Path) -> None:
-    folder = onnx_folder(tmp_path / "encoder", TINY)
+    folder = onnx_folder(tmp_path / "e", TINY)
     extractor = fitted(folder)
-    saved = tmp_path / "saved"
-    saved.mkdir()
-    extractor.save(saved)
+    extractor.save(tmp_path)
     expected, fingerprint = extractor.extract(SEGMENTS), extractor.content_fingerprint()
     shutil.rmtree(folder)
-    restored = Encoder(folder).restore(saved)
+    restored = Encoder(folder).restore(tmp_path)
     assert np.array_equal(restored.extract(SEGMENTS), expected)
     assert restored.content_fingerprint() == fingerprint
 
@@ -293,22 +274,17 @@ def test_the_encoder_is_part_of_the_fingerprint_and_of_the_recipe(folder: Path, 
 def test_an_unknown_language_is_one_message(tmp_path: Path) -> None:
     static = static_folder(tmp_path / "static", TINY)
     segments = Segments(("你好", "世界"), ("שלום", "عالم"))
-    with pytest.raises(InputError, match="no training segment has a token that the encoder knows"):
-        Encoder(static).fit(segments, {"scores": np.array([1.0, 2.0])})
+    labels = {"scores": np.array([1.0, 2.0])}
+    refuses("no training segment has a token that the encoder knows", Encoder(static).fit, segments, labels)
     mixed = fitted(static).extract(replace(SEGMENTS.take([0, 1]), source=("你好", "abc")))
     assert np.isnan(mixed[0, 2:]).all() and np.isfinite(mixed[1]).all()
 
 
 def test_the_prediction_is_that_of_a_ridge_with_its_penalty_by_leave_one_out(folder: Path) -> None:
-    from sklearn.linear_model import RidgeCV
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
     train, other = SEGMENTS.take(range(30)), SEGMENTS.take(range(30, 40))
     labels = joint(train, train)[:, 0] * 3 + SCORES[:30] * 0.1
     extractor = Encoder(folder).fit(train, {"scores": labels})
-    penalties = 30 * 10.0 ** np.arange(-4, 3.1, 0.5)
-    theirs = make_pipeline(StandardScaler(), RidgeCV(penalties)).fit(joint(train, train), labels)
+    theirs = ridge().fit(joint(train, train), labels)
     got = column(extractor, "encoder_prediction", other)
     np.testing.assert_allclose(got, theirs.predict(joint(other, train)), atol=1e-3)
     assert np.corrcoef(got, joint(other, train)[:, 0])[0, 1] > 0.9

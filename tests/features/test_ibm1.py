@@ -10,35 +10,24 @@ from features import ParallelCorpus, Segments
 from features.ibm1 import THRESHOLDS, IBM1Features
 from features.resources.lexicon import FLOOR, Lexicon
 from features.resources.ngrams import NgramCounts
-from tests.factories import PLAIN, Find, row, segments
-
-# t(target | source) and t(source | target)
-FORWARD = "NULL la .1\nthe la .5\nthe el .5\nhouse casa .8\nhouse hogar .2\n"
-BACKWARD = "NULL the .2\nla the .6\nel the .4\ncasa house .9\ncasa home .1\n"
-COUNTS = [("the house the", "la casa la"), ("the house", "el hogar")]
+from tests.factories import PLAIN, Find, corpus, row, segments
 
 
 @pytest.fixture(scope="module")
 def extractor(tmp_path_factory: pytest.TempPathFactory) -> IBM1Features:
     folder = tmp_path_factory.mktemp("lexicons")
-    (folder / "forward").write_text(FORWARD)
-    (folder / "backward").write_text(BACKWARD)
-    corpus = ParallelCorpus.from_lines(COUNTS, PLAIN, PLAIN)
-    return IBM1Features(
-        Lexicon.read_lex(folder / "forward"),
-        Lexicon.read_lex(folder / "backward"),
-        NgramCounts.build(corpus, side="source", order=1),
-        NgramCounts.build(corpus, side="target", order=1),
-    )
-
-
-def values(extractor: IBM1Features, source: str, target: str) -> dict[str, float]:
-    return row(extractor, segments(source, target))
+    # t(target | source) and t(source | target)
+    (folder / "forward").write_text("NULL la .1\nthe la .5\nthe el .5\nhouse casa .8\nhouse hogar .2\n")
+    (folder / "backward").write_text("NULL the .2\nla the .6\nel the .4\ncasa house .9\ncasa home .1\n")
+    lexicons = (Lexicon.read_lex(folder / name) for name in ("forward", "backward"))
+    pairs = corpus([("the house the", "la casa la"), ("the house", "el hogar")])
+    counts = (NgramCounts.build(pairs, side=side, order=1) for side in ("source", "target"))
+    return IBM1Features(*lexicons, *counts)
 
 
 def test_scores_are_equations_2_and_3(extractor: IBM1Features) -> None:
     """p(la casa | the house) = 1/9 (.1 + .5) (.8); p(the house | la casa) = 1/9 (.2 + .6) (.9)."""
-    features = values(extractor, "the house", "la casa")
+    features = row(extractor, segments("the house", "la casa"))
     assert features["ibm1_target_log10"] == pytest.approx(math.log10(0.6 * 0.8 / 9), abs=1e-5)
     assert features["ibm1_source_log10"] == pytest.approx(math.log10(0.8 * 0.9 / 9), abs=1e-5)
     assert features["ibm1_target_log10_per_source_token"] == pytest.approx(features["ibm1_target_log10"] / 2)
@@ -47,7 +36,7 @@ def test_scores_are_equations_2_and_3(extractor: IBM1Features) -> None:
 
 def test_word_confidences(extractor: IBM1Features) -> None:
     """Confidences .5 (la), .8 (casa) and the floor (x)."""
-    features = values(extractor, "the house", "la casa x")
+    features = row(extractor, segments("the house", "la casa x"))
     assert features["ibm1_target_confidence"] == pytest.approx(1.3 / 3, abs=1e-6)
     assert features["ibm1_target_confidence_median"] == pytest.approx(0.5)
     assert features["ibm1_target_confidence_quartile3"] == pytest.approx(np.quantile([0, 0.5, 0.8], 0.75))
@@ -59,7 +48,7 @@ def test_word_confidences(extractor: IBM1Features) -> None:
 
 def test_translations(extractor: IBM1Features) -> None:
     """Above .2: the 2, house 1, zebra 0; corpus counts 3, 2, 0."""
-    features = values(extractor, "the house zebra", "la casa")
+    features = row(extractor, segments("the house zebra", "la casa"))
     assert features["ibm1_source_translations_0.2"] == pytest.approx(1)
     assert features["ibm1_source_translations_0.1"] == pytest.approx(4 / 3)
     assert features["ibm1_source_translations_0.2_by_frequency"] == pytest.approx((2 * 3 + 1 * 2) / 5)
@@ -71,7 +60,7 @@ def test_translations(extractor: IBM1Features) -> None:
 def test_entropy_counts_known_words(extractor: IBM1Features) -> None:
     """H(the) = 1 bit, H(house) = H(.8, .2)."""
     house = -(0.8 * math.log2(0.8) + 0.2 * math.log2(0.2))
-    features = values(extractor, "the house zebra", "x")
+    features = row(extractor, segments("the house zebra", "x"))
     assert features["ibm1_source_entropy_sum"] == pytest.approx(1 + house, abs=1e-5)
     assert features["ibm1_source_entropy"] == pytest.approx((1 + house) / 2, abs=1e-5)
     assert math.isnan(features["ibm1_target_entropy"])
@@ -79,12 +68,12 @@ def test_entropy_counts_known_words(extractor: IBM1Features) -> None:
 
 def test_fewer_translations_above_higher_thresholds(shared_data: Find) -> None:
     folder = shared_data("golden/ibm1")
-    corpus = ParallelCorpus.read(folder / "pairs200.en", folder / "pairs200.es", PLAIN, PLAIN)
+    pairs = ParallelCorpus.read(folder / "pairs200.en", folder / "pairs200.es", PLAIN, PLAIN)
     lexicons = [
-        Lexicon.build(corpus, direction=direction, prune=0.0)
+        Lexicon.build(pairs, direction=direction, prune=0.0)
         for direction in ("source_to_target", "target_to_source")
     ]
-    counts = [NgramCounts.build(corpus, side=side, order=1) for side in ("source", "target")]
+    counts = [NgramCounts.build(pairs, side=side, order=1) for side in ("source", "target")]
     extractor = IBM1Features(*lexicons, *counts)
     lines = [tuple((folder / f"pairs200.{side}").read_text().splitlines()) for side in ("en", "es")]
     block = extractor.extract(Segments(*lines, PLAIN, PLAIN))

@@ -23,11 +23,9 @@ def texts(count: int) -> tuple[str, ...]:
     return tuple("".join(GENERATOR.choice(list("abcdefghij"), n)) for n in GENERATOR.integers(3, 20, count))
 
 
-def numbers(count: int) -> str:
-    return " ".join(f"{value:.3f}" for value in -GENERATOR.exponential(size=count))
-
-
-SPOKEN = tuple(numbers(5) if i >= 60 else "" for i in range(90))
+SPOKEN = ("",) * 60 + tuple(
+    " ".join(f"{value:.3f}" for value in -GENERATOR.exponential(size=5)) for _ in range(30)
+)
 SEGMENTS = Segments(texts(90), texts(90), language_pair=PAIRS, token_log_probabilities=SPOKEN)
 SCORES = GENERATOR.normal(size=90)
 
@@ -50,9 +48,8 @@ def of_pair(pair: str | None, rows: slice = slice(0, 30)) -> Segments:
 def test_ranks_are_those_of_the_pair_or_of_all_pairs(family: Multilingual) -> None:
     values = column(family, "cosine_last")
     for pair, rows in (("en-de", slice(0, 30)), ("km-en", slice(0, 90)), (None, slice(0, 90))):
-        expected = np.interp(
-            values[:30], np.quantile(values[rows], np.linspace(0, 1, 201)), np.linspace(0, 1, 201)
-        )
+        shares = np.linspace(0, 1, 201)
+        expected = np.interp(values[:30], np.quantile(values[rows], shares), shares)
         assert column(family, "cosine_last_rank", of_pair(pair)) == pytest.approx(expected)
 
 

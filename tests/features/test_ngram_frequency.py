@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from features.ngram_frequency import CorpusPrecision, NgramFrequency
 from features.resources.ngrams import NgramCounts, QuartileNgrams
 from features.text.tokens import Tokens
-from tests.factories import ENGLISH, segments
+from tests import factories
+from tests.factories import ENGLISH, segments, tokens
 
 
 def extractor(source: list[str], target: list[str], **parameters: Any) -> NgramFrequency:
@@ -18,15 +19,16 @@ def extractor(source: list[str], target: list[str], **parameters: Any) -> NgramF
     return NgramFrequency(counts[0], counts[1], **parameters)
 
 
+TEXT = "a " * 9 + "b b b c c c c c d d e e e e f f f f f f"
+
+
 def row(e: NgramFrequency, source: str, target: str = "x") -> dict[str, float]:
-    return dict(zip(e.names, e.extract(segments(source, target, (ENGLISH, ENGLISH)))[0], strict=True))
+    return factories.row(e, segments(source, target, (ENGLISH, ENGLISH)))
 
 
 def test_by_hand() -> None:
     """Counts: a 9, b 3, c 5, e 4, f 6 (cut-offs 4, 5, 6), d 2 (too rare for them); bigrams `a a` 8."""
-    text = "a " * 9 + "b b b c c c c c d d e e e e f f f f f f"
-    e = extractor([text], ["x y"])
-    cells = row(e, "A b c d zz f")  # 9 3 5 2 0 6
+    cells = row(extractor([TEXT], ["x y"]), "A b c d zz f")  # 9 3 5 2 0 6
     expected = {
         "quartile1_1": 2 / 6,  # b, d
         "quartile2_1": 1 / 6,  # c
@@ -51,8 +53,7 @@ def test_by_hand() -> None:
 )
 def test_seen_and_unseen_by_one_rule(known: int | None, seen: float, unseen: float) -> None:
     """d occurs twice: seen from one occurrence on, unseen below three; as QuEst counts, neither."""
-    text = "a " * 9 + "b b b c c c c c d d e e e e f f f f f f"
-    cells = row(extractor([text], ["x y"], seen_count=known), "A b c d zz f")
+    cells = row(extractor([TEXT], ["x y"], seen_count=known), "A b c d zz f")
     assert cells["ngrams_source_seen_1"] == pytest.approx(seen)
     assert cells["ngrams_source_unseen_1"] == pytest.approx(unseen)
     assert cells["ngrams_source_quartile1_1"] == pytest.approx(2 / 6)  # cut-offs stay
@@ -85,27 +86,21 @@ def test_shares_sum_to_one(corpus: list[list[str]], text: list[str]) -> None:
 
 
 def counts(*lines: str) -> NgramCounts:
-    return NgramCounts.from_tokens(Tokens.from_lists([line.split() for line in lines]), order=4)
+    return NgramCounts.from_tokens(tokens(*lines), order=4)
 
 
 def quarter(*lines: str) -> QuartileNgrams:
-    return QuartileNgrams.from_tokens(Tokens.from_lists([line.split() for line in lines]), order=4)
+    return QuartileNgrams.from_tokens(tokens(*lines), order=4)
 
 
-@pytest.fixture
-def corpus_precision_extractor() -> CorpusPrecision:
-    return CorpusPrecision(
-        counts("a b c d e", "x"), counts("p q r"), quarter("a b"), quarter("p"), quarter("x"), quarter("z")
-    )
-
-
-def test_corpus_precision_by_hand(corpus_precision_extractor: CorpusPrecision) -> None:
-    values = corpus_precision_extractor.extract(segments("a b c x a", "P q"))[0]
-    row = dict(zip(corpus_precision_extractor.names, values, strict=True))
+def test_corpus_precision_by_hand() -> None:
+    whole = counts("a b c d e", "x"), counts("p q r")
+    made = CorpusPrecision(*whole, quarter("a b"), quarter("p"), quarter("x"), quarter("z"))
+    cells = factories.row(made, segments("a b c x a", "P q"), prefix="corpus_precision_")
     # 5 of 5 words; a b, b c of 4 bigrams; a b c of 3 trigrams; none of 2; one added from bigrams on
-    assert row["corpus_precision_source_all"] == pytest.approx((1 * 3 / 5 * 2 / 4 * 1 / 3) ** 0.25)
-    assert row["corpus_precision_source_best"] == pytest.approx((3 / 5 * 2 / 5 * 1 / 4 * 1 / 3) ** 0.25)
-    assert row["corpus_precision_source_worst"] == pytest.approx((1 / 5 * 1 / 5 * 1 / 4 * 1 / 3) ** 0.25)
-    assert row["corpus_precision_target_all"] == pytest.approx(1.0)  # two words: no trigrams, no case
-    assert row["corpus_precision_target_best"] == pytest.approx((1 / 2 * 1 / 2) ** 0.5)
-    assert row["corpus_precision_target_worst"] == 0
+    assert cells["source_all"] == pytest.approx((1 * 3 / 5 * 2 / 4 * 1 / 3) ** 0.25)
+    assert cells["source_best"] == pytest.approx((3 / 5 * 2 / 5 * 1 / 4 * 1 / 3) ** 0.25)
+    assert cells["source_worst"] == pytest.approx((1 / 5 * 1 / 5 * 1 / 4 * 1 / 3) ** 0.25)
+    assert cells["target_all"] == pytest.approx(1.0)  # two words: no trigrams, no case
+    assert cells["target_best"] == pytest.approx((1 / 2 * 1 / 2) ** 0.5)
+    assert cells["target_worst"] == 0

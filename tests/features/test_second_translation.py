@@ -14,17 +14,14 @@ from features import FittedExtractor, ParallelCorpus, Segments, Tokenizer
 from features.comparisons.phrase_decoder import decode
 from features.core.bundle import Bundle, build
 from features.core.feature_set import make_extractor, parts_needed
-from features.resources.phrase_table import PhraseTable
 from features.second_translation import BackTranslation, ErrorClasses, PseudoReference
 from qe.data import from_post_edits
 from qe.data.format import FORMATS
-from tests.factories import EN_ES, PLAIN, Find, europarl, segments, table
+from tests.factories import EN_ES, Find, europarl, row, rows, segments
 
 
 def values(targets: Sequence[str], others: Sequence[str]) -> list[dict[str, float]]:
-    columns = table(PseudoReference(), segments("x", targets, pseudo_reference=others), "pseudo_reference_")
-    rows = zip(*columns.values(), strict=True)
-    return [dict(zip(columns, values, strict=True)) for values in rows]
+    return rows(PseudoReference(), segments("x", targets, pseudo_reference=others), "pseudo_reference_")
 
 
 def test_by_hand() -> None:
@@ -43,24 +40,22 @@ def test_by_hand() -> None:
 
 def test_brevity_penalty_by_hand() -> None:
     """4 words against 6: exp(1 - 6/4); a longer text has none. The old column stays as it was."""
-    columns = {"source": ["x"] * 3, "target": ["a b c d", "a b c d e", ""]}
-    columns["pseudo_reference"] = ["a b c d e f", "a b", "a"]
+    batch = segments("x", ["a b c d", "a b c d e", ""], pseudo_reference=["a b c d e f", "a b", "a"])
     extractor = PseudoReference(brevity_penalty=True)
-    rows = extractor.extract(Segments.from_columns(columns, PLAIN, PLAIN))
+    found = extractor.extract(batch)
     assert extractor.names == (*PseudoReference().names, "pseudo_reference_bleu_penalised")
-    assert rows[0, [0, -1]] == pytest.approx([1.0, np.exp(-0.5)])
-    assert rows[1, 0] == rows[1, -1] == pytest.approx((2 / 5 * 2 / 5 * 1 / 4 * 1 / 3) ** 0.25)
-    assert np.isnan(rows[2]).all()
+    assert found[0, [0, -1]] == pytest.approx([1.0, np.exp(-0.5)])
+    assert found[1, 0] == found[1, -1] == pytest.approx((2 / 5 * 2 / 5 * 1 / 4 * 1 / 3) ** 0.25)
+    assert np.isnan(found[2]).all()
 
 
 def test_word_error_rate_is_of_the_second_text_s_words() -> None:
     """Like sacreBLEU's TER without shifts: 2 of 4 words, 3 of 1; `word_distance` stays at most 1."""
-    columns = {"source": ["x"] * 3, "target": ["a b c d e f", "a b c", ""]}
-    columns["pseudo_reference"] = ["a b c d", "x", "a"]
+    batch = segments("x", ["a b c d e f", "a b c", ""], pseudo_reference=["a b c d", "x", "a"])
     extractor = PseudoReference(word_error_rate=True)
-    rows = extractor.extract(Segments.from_columns(columns, PLAIN, PLAIN))
+    found = extractor.extract(batch)
     assert extractor.names == (*PseudoReference().names, "pseudo_reference_word_error_rate")
-    assert rows[:2, -1].tolist() == [2 / 4, 3 / 1] and np.isnan(rows[2]).all()
+    assert found[:2, -1].tolist() == [2 / 4, 3 / 1] and np.isnan(found[2]).all()
 
 
 PAIRS = [
@@ -100,13 +95,6 @@ def test_laws(left: str, right: str) -> None:
     assert same["ter"] == same["word_edits"] == same["character_distance"] == 0
 
 
-def spanish(targets: list[str], references: list[str] | None) -> Segments:
-    columns = {"source": ["x"] * len(targets), "target": targets}
-    if references is not None:
-        columns["pseudo_reference"] = references
-    return Segments.from_columns(columns, Tokenizer("en"), Tokenizer("es"))
-
-
 def test_equal_to_the_labels_against_the_post_edit(shared_data: Find) -> None:
     train = FORMATS.get("wmt12")().read(shared_data("wmt12-qe")).splits["train"].take(range(300))
     assert train.post_edit is not None
@@ -117,21 +105,19 @@ def test_equal_to_the_labels_against_the_post_edit(shared_data: Find) -> None:
 
 
 def test_error_classes_by_hand() -> None:
-    names = list(ErrorClasses().names)
-    values = ErrorClasses().extract(spanish(["Las ayer casas roja ."], ["las casas rojas ."]))[0]
-    row = dict(zip(names, values, strict=True))
-    assert row["class_errors_infer"] == row["class_errors_binfer"] == 1 / 5  # roja / rojas
-    assert row["class_errors_exter"] == 1 / 5  # ayer
-    assert row["class_errors_rer"] == row["class_errors_miser"] == row["class_errors_lexer"] == 0
-    assert row["class_errors_wsumer"] == pytest.approx(2 / 5)
+    edited = {"target": "Las ayer casas roja .", "pseudo_reference": "las casas rojas ."}
+    errors = row(ErrorClasses(), segments(tokenizers=(Tokenizer("en"), Tokenizer("es")), **edited))
+    assert errors["class_errors_infer"] == errors["class_errors_binfer"] == 1 / 5  # roja / rojas
+    assert errors["class_errors_exter"] == 1 / 5  # ayer
+    assert errors["class_errors_rer"] == errors["class_errors_miser"] == errors["class_errors_lexer"] == 0
+    assert errors["class_errors_wsumer"] == pytest.approx(2 / 5)
 
 
 @pytest.mark.parametrize("language", ["gu", "ko", "sr", "vi"])
 def test_reordering_is_known_in_a_language_without_base_forms(language: str) -> None:
-    columns = {"source": ["a"], "target": ["b c d"], "pseudo_reference": ["c b e"]}
-    segments = Segments.from_columns(columns, Tokenizer("en"), Tokenizer(language, "whitespace"))
-    values = dict(zip(ErrorClasses().names, ErrorClasses().extract(segments)[0], strict=True))
-    known = {name: value for name, value in values.items() if not np.isnan(value)}
+    tokenizers = Tokenizer("en"), Tokenizer(language, "whitespace")
+    errors = row(ErrorClasses(), segments("a", "b c d", tokenizers, pseudo_reference="c b e"))
+    known = {name: value for name, value in errors.items() if not np.isnan(value)}
     assert known == {"class_errors_rer": 2 / 3, "class_errors_brer": 1 / 3}  # b and c, side by side
 
 
@@ -142,8 +128,8 @@ BY_DECODER = [
 
 
 def test_the_same_measures_as_against_a_pseudo_reference() -> None:
-    back = Segments(("the red house .",), ("x",), back_translation=("a red house !",))
-    pseudo = Segments(("x",), ("a red house !",), pseudo_reference=("the red house .",))
+    back = segments("the red house .", back_translation="a red house !")
+    pseudo = segments("x", "a red house !", pseudo_reference="the red house .")
     np.testing.assert_array_equal(BackTranslation().extract(back), PseudoReference().extract(pseudo))
 
 
@@ -154,11 +140,8 @@ def corpus(shared_data: Find) -> ParallelCorpus:
 
 @pytest.fixture(scope="module")
 def bundle(corpus: ParallelCorpus, tmp_path_factory: pytest.TempPathFactory) -> Bundle:
-    return build(
-        lambda: corpus,
-        tmp_path_factory.mktemp("back"),
-        [*parts_needed(BY_DECODER), "phrase_table", "target_lm"],
-    )
+    parts = [*parts_needed(BY_DECODER), "phrase_table", "target_lm"]
+    return build(lambda: corpus, tmp_path_factory.mktemp("back"), parts)
 
 
 def texts_of(corpus: ParallelCorpus, rows: range) -> Segments:
@@ -169,7 +152,6 @@ def texts_of(corpus: ParallelCorpus, rows: range) -> Segments:
 def test_the_table_is_that_of_the_swapped_corpus(bundle: Bundle, corpus: ParallelCorpus) -> None:
     """Phrase pairs are consistent with links whichever side is called source: the same pairs and counts."""
     table, back = bundle.part("phrase_table"), bundle.part("back_phrase_table")
-    assert isinstance(table, PhraseTable) and isinstance(back, PhraseTable)
     words = texts_of(corpus, range(40))
     np.testing.assert_array_equal(
         back.phrases(words.target_tokens, "source"), table.phrases(words.target_tokens, "target")

@@ -9,11 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features import Segments, Tokenizer
-from features.surface import COLUMNS, Surface, is_ellipsis, is_nested, is_number, is_punctuation, is_word
-from tests.factories import PLAIN, row
+from features.surface import Surface, is_ellipsis, is_nested, is_number, is_punctuation, is_word
+from tests.factories import paired, row, rows, segments, table
 
-NAMES = tuple(column.name for column in COLUMNS)
 TOKENS = st.sampled_from(
     ["The", "the", "a", "el", "de", "house", "HOUSE", "él", "é", "co-op", "3", "1,000", "1.000", "B2", "20th",
      ".", ",", ";", ":", "?", "!", "¿", "...", "…", "-", "--", "(", ")", "[", "]", "'", '"', "“", "”", "«",
@@ -22,8 +20,8 @@ TOKENS = st.sampled_from(
 TEXTS = st.lists(TOKENS, max_size=15).map(" ".join)
 
 
-def of(source: str, target: str, tokenizer: Tokenizer = PLAIN) -> dict[str, float]:
-    return row(Surface(), Segments((source,), (target,), tokenizer, tokenizer))
+def of(source: str, target: str) -> dict[str, float]:
+    return row(Surface(), segments(source, target))
 
 
 def test_by_hand() -> None:
@@ -72,8 +70,8 @@ def test_copies_contractions_repetitions() -> None:
     assert outcome["copied"] == 2 and outcome["copied_share"] == 2 / 4  # obama, blackberry
     assert outcome["doubled_target"] == 1 and outcome["doubled_source"] == 1
     assert of("a", "de")["split_contractions"] == 0
-    two = Surface().extract(Segments(("x", "x"), ("de", "el a"), PLAIN, PLAIN))
-    assert two[:, NAMES.index("split_contractions")].tolist() == [0, 0]  # not across segments
+    two = table(Surface(), segments("x", ["de", "el a"]))
+    assert two["split_contractions"].tolist() == [0, 0]  # not across segments
 
 
 @pytest.mark.parametrize(
@@ -99,10 +97,7 @@ def test_tokens_are_what_they_are_called() -> None:
 @given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=5))
 def test_recount(pairs: list[tuple[str, str]]) -> None:
     """Against Python's Counter and str methods, segment by segment."""
-    sources, targets = zip(*pairs, strict=True)
-    values = Surface().extract(Segments(sources, targets, PLAIN, PLAIN))
-    for figures, (source, target) in zip(values, pairs, strict=True):
-        by_name = dict(zip(NAMES, figures, strict=True))
+    for by_name, (source, target) in zip(rows(Surface(), paired(pairs)), pairs, strict=True):
         left, right = source.split(), target.split()
         lower = Counter(t.lower() for t in right)
         assert by_name["tokens_target"] == len(right)
@@ -116,9 +111,8 @@ def test_recount(pairs: list[tuple[str, str]]) -> None:
             a.lower() == b.lower() and a[0].isalpha() and not a[-1].isdigit()
             for a, b in itertools.pairwise(left)
         )
-        contractions = itertools.pairwise(right)
         assert by_name["split_contractions"] == sum(
-            pair in (("a", "el"), ("de", "el")) for pair in contractions
+            pair in (("a", "el"), ("de", "el")) for pair in itertools.pairwise(right)
         )
         digits = [Counter(filter(None, (re.sub(r"\D", "", t) for t in side))) for side in (left, right)]
         assert by_name["numbers_missing"] == (digits[0] - digits[1]).total()

@@ -1,6 +1,7 @@
 """Word-level quality: labels against edit distances, aggregates by hand, the model on WMT12, source words."""
 
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -10,27 +11,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
-from features import ParallelCorpus, Segments, Tokenizer
-from features.basics.errors import InputError
+from features import Segments, Tokenizer
 from features.core.bundle import Bundle, build
 from features.core.feature_set import make_extractor, parts_needed
+from features.storage.files import read_lines
 from features.text.tokens import Tokens
 from features.word_level.columns import places, shifted
 from features.word_level.keys import Encoding, gap_sides, out_of_fold, paired
 from features.word_level.knowledge import aggregate
 from features.word_level.labels import post_edit_labels, source_tag_labels, tag_labels
-from features.word_level.lookups import TokenLinks, given_links
+from features.word_level.lookups import given_links
 from features.word_level.model import Inputs, TokenModel
 from features.word_level.two_sides import linked_target, projected
-from features.word_network import WordNetwork
-from features.word_quality import WordQuality
-from tests.factories import Find, refuses
+from tests import factories
+from tests.factories import TOKENIZERS, Find, corpus, refuses, tokens
 
 texts = st.lists(st.lists(st.sampled_from("abcd"), max_size=12), min_size=1, max_size=4)
-
-
-def tokens(*texts: Sequence[str]) -> Tokens:
-    return Tokens.from_lists(texts)
 
 
 # --- labels ------------------------------------------------------------------------------------------
@@ -42,7 +38,7 @@ def tokens(*texts: Sequence[str]) -> Tokens:
 def test_labels_fit_the_edit_distance(left: list[list[str]], data: st.DataObject) -> None:
     """rapidfuzz's distance = BAD words + insertions; a BAD gap has at least one insertion."""
     right = [data.draw(st.lists(st.sampled_from("abcd"), max_size=12)) for _ in left]
-    labels = post_edit_labels(tokens(*left), tokens(*right))
+    labels = post_edit_labels(Tokens.from_lists(left), Tokens.from_lists(right))
     words = gaps = 0
     for one, other in zip(left, right, strict=True):
         bad = int(labels.words[words : words + len(one)].sum())
@@ -52,13 +48,9 @@ def test_labels_fit_the_edit_distance(left: list[list[str]], data: st.DataObject
         assert distance <= bad + max(len(other) - (len(one) - bad), 0)
         assert (distance == 0) == (bad + open_gaps == 0)
         kept = [w for w, wrong in zip(one, labels.words[words : words + len(one)], strict=True) if not wrong]
-        assert is_subsequence(kept, other)
+        rest = iter(other)
+        assert all(word in rest for word in kept)  # in this order
         words, gaps = words + len(one), gaps + len(one) + 1
-
-
-def is_subsequence(short: Sequence[str], long: Sequence[str]) -> bool:
-    rest = iter(long)
-    return all(word in rest for word in short)
 
 
 @pytest.mark.parametrize(
@@ -75,20 +67,20 @@ def is_subsequence(short: Sequence[str], long: Sequence[str]) -> bool:
     ],
 )
 def test_labels_by_hand(target: str, post_edit: str, words: str, gaps: str) -> None:
-    labels = post_edit_labels(tokens(target.split()), tokens(post_edit.split()))
+    labels = post_edit_labels(tokens(target), tokens(post_edit))
     assert "".join(map(str, labels.words.astype(int))) == words
     assert "".join(map(str, labels.gaps.astype(int))) == gaps
 
 
 def test_tags_alternate_gap_and_word() -> None:
-    labels = tag_labels(["OK BAD OK OK BAD", "BAD"], tokens(["a", "b"], []))
+    labels = tag_labels(["OK BAD OK OK BAD", "BAD"], tokens("a b", ""))
     assert labels.words.tolist() == [True, False]
     assert labels.gaps.tolist() == [False, False, True, True]
 
 
 @pytest.mark.parametrize("line", ["OK BAD", "OK OK OK OK OK OK", "OK ok OK OK OK"])
 def test_tags_that_do_not_fit_are_refused(line: str) -> None:
-    refuses("segment 2", tag_labels, ["OK OK OK", line], tokens(["a"], ["a", "b"]))
+    refuses("segment 2", tag_labels, ["OK OK OK", line], tokens("a", "a b"))
 
 
 # --- columns, encodings, aggregates ------------------------------------------------------------------
@@ -98,7 +90,7 @@ def test_tags_that_do_not_fit_are_refused(line: str) -> None:
 @settings(deadline=None)  # numba compiles in the first example
 @given(texts, st.integers(-3, 3))
 def test_shifted_stays_in_the_text(lists: list[list[str]], by: int) -> None:
-    batch = tokens(*lists)
+    batch = Tokens.from_lists(lists)
     outcome = shifted(batch.ids, batch.offsets, by)
     expected = [
         float(batch.ids[batch.offsets[k] + i + by]) if 0 <= i + by < len(text) else np.nan
@@ -112,7 +104,7 @@ def test_shifted_stays_in_the_text(lists: list[list[str]], by: int) -> None:
 @settings(deadline=None)  # numba compiles in the first example
 @given(texts)
 def test_gap_sides_are_the_neighbours(lists: list[list[str]]) -> None:
-    batch = tokens(*lists)
+    batch = Tokens.from_lists(lists)
     left, right = gap_sides(batch.ids, batch.offsets, -1)
     expected = [
         ([-1, *batch.ids[a:b].tolist()], [*batch.ids[a:b].tolist(), -1])
@@ -196,25 +188,10 @@ def test_the_token_model_finds_what_is_there(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def small(shared_data: Find, tmp_path_factory: pytest.TempPathFactory) -> Bundle:
     """A bundle of 4,000 pairs of news."""
-    names = ("train.en.gz", "train.es.gz")
-    files = [shared_data(f"parallel/en-es/{name}") for name in names]
-
-    def read() -> ParallelCorpus:
-        return ParallelCorpus.from_lines(first_pairs(files[0], files[1]), Tokenizer("en"), Tokenizer("es"))
-
+    sides = [read_lines(shared_data(f"parallel/en-es/train.{language}.gz")) for language in ("en", "es")]
+    pairs = islice(zip(*sides, strict=False), 4000)
     parts = parts_needed([{"kind": "word_quality"}])
-    return build(read, tmp_path_factory.mktemp("small") / "bundle", parts)
-
-
-def first_pairs(source: Path, target: Path, size: int = 4000) -> list[tuple[str, str]]:
-    import gzip
-    from itertools import islice
-
-    with (
-        gzip.open(source, "rt", encoding="utf-8") as left,
-        gzip.open(target, "rt", encoding="utf-8") as right,
-    ):
-        return list(islice(zip(left, right, strict=False), size))
+    return build(lambda: corpus(pairs, TOKENIZERS), tmp_path_factory.mktemp("small") / "bundle", parts)
 
 
 @pytest.fixture(scope="module")
@@ -229,8 +206,8 @@ def wmt12(shared_data: Find) -> dict[str, list[str]]:
 
 
 def segments(columns: dict[str, list[str]], first: int, last: int, **more: Sequence[str]) -> Segments:
-    given = {name: tuple(columns[name][first:last]) for name in ("source", "target")}
-    return Segments.from_columns({**given, **more}, Tokenizer("en"), Tokenizer("es"))
+    source, target = (columns[name][first:last] for name in ("source", "target"))
+    return factories.segments(source, target, TOKENIZERS, **more)
 
 
 def test_better_than_chance_on_wmt12(small: Bundle, wmt12: dict[str, list[str]]) -> None:
@@ -238,7 +215,6 @@ def test_better_than_chance_on_wmt12(small: Bundle, wmt12: dict[str, list[str]])
     from sklearn.metrics import roc_auc_score
 
     extractor = make_extractor({"kind": "word_quality", "rounds": 40}, small)
-    assert isinstance(extractor, WordQuality)
     fitted = extractor.fit(segments(wmt12, 0, 300), {"post_edit": wmt12["post_edit"][:300]})
     held_out = segments(wmt12, 300, 400)
     labels = post_edit_labels(held_out.target_tokens, Tokenizer("es").tokens(wmt12["post_edit"][300:400]))
@@ -253,12 +229,10 @@ def test_what_training_used_is_required_in_scoring(small: Bundle, wmt12: dict[st
     other = {"pseudo_reference": wmt12["post_edit"][:60]}
     post_edit = {"post_edit": wmt12["post_edit"][:60]}
     extractor = make_extractor({"kind": "word_quality", "rounds": 5}, small)
-    assert isinstance(extractor, WordQuality)
     fitted = extractor.fit(segments(wmt12, 0, 60, **other), post_edit)
     assert fitted.requires() == ("pseudo_reference",)
     refuses("pseudo_reference", fitted.tokens, segments(wmt12, 0, 5))
     ignoring = make_extractor({"kind": "word_quality", "rounds": 5, "use": []}, small)
-    assert isinstance(ignoring, WordQuality)
     assert ignoring.fit(segments(wmt12, 0, 60, **other), post_edit).requires() == ()
 
 
@@ -271,7 +245,6 @@ def test_without_decoding_the_other_columns_stay(small: Bundle, wmt12: dict[str,
     tables = []
     for decode in (True, False):
         extractor = make_extractor({"kind": "word_quality", "decode": decode}, small)
-        assert isinstance(extractor, WordQuality)
         tables.append(extractor._table(rows, frozenset()))
     whole, rest = tables
     there = [k for k, name in enumerate(whole.word_names) if not name.startswith("decoder_")]
@@ -285,7 +258,6 @@ def test_trees_alone_and_beside_networks(small: Bundle, wmt12: dict[str, list[st
     fitted = []
     for networks in (0, 1):
         extractor = make_extractor({"kind": "word_quality", "rounds": 5, "networks": networks}, small)
-        assert isinstance(extractor, WordQuality)
         fitted.append(extractor.fit(segments(wmt12, 0, 60), labels))
     alone, beside = (each._models for each in fitted)
     assert alone is not None and beside is not None
@@ -293,7 +265,6 @@ def test_trees_alone_and_beside_networks(small: Bundle, wmt12: dict[str, list[st
         assert alone[kind].trees == beside[kind].trees and not alone[kind].networks
     fitted[0].save(tmp_path)
     extractor = make_extractor({"kind": "word_quality", "rounds": 5, "networks": 0}, small)
-    assert isinstance(extractor, WordQuality)
     np.testing.assert_array_equal(extractor.restore(tmp_path).extract(rows), fitted[0].extract(rows))
 
 
@@ -303,7 +274,6 @@ def test_a_network_of_one_side_alone(small: Bundle, wmt12: dict[str, list[str]],
     for sides in ("both", "target"):
         config = {"kind": "word_network", "sides": sides, "networks": 1, "epochs": 2}
         extractor = make_extractor(config, small)
-        assert isinstance(extractor, WordNetwork)
         fitted = extractor.fit(segments(wmt12, 0, 60), labels)
         said.append(fitted.extract(rows))
         (tmp_path / sides).mkdir()
@@ -311,10 +281,6 @@ def test_a_network_of_one_side_alone(small: Bundle, wmt12: dict[str, list[str]],
         np.testing.assert_array_equal(extractor.restore(tmp_path / sides).extract(rows), said[-1])
         assert said[-1].shape[1] == len(extractor.features)
     np.testing.assert_array_equal(said[1], said[0][:, :2])
-
-
-def links(alignment: tuple[str, ...], source: tuple[str, ...], target: tuple[str, ...]) -> TokenLinks:
-    return given_links(Segments(source, target, alignment=alignment))
 
 
 def test_a_source_word_follows_the_target_words_it_is_linked_with() -> None:
@@ -325,7 +291,7 @@ def test_a_source_word_follows_the_target_words_it_is_linked_with() -> None:
 
 
 def test_the_linked_target_word_is_mutual_where_it_can_be() -> None:
-    outcome = links(("0-0 0-1 1-1 2-1",), ("a b c d",), ("x y",))
+    outcome = given_links(factories.segments("a b c d", "x y", alignment="0-0 0-1 1-1 2-1"))
     # y is linked with a, b and c, and its middle is b: a has x for itself, b has y; c has only y; d nothing
     source, target = np.array([0, 0, 1, 2]), np.array([0, 1, 1, 1])
     assert linked_target(outcome, source, target, 4).tolist() == [0, 1, 1, -1]
@@ -333,9 +299,7 @@ def test_the_linked_target_word_is_mutual_where_it_can_be() -> None:
 
 def test_tags_are_one_per_source_word() -> None:
     assert source_tag_labels(["OK BAD", "", "BAD"], np.array([2, 0, 1])).tolist() == [False, True, True]
-    with pytest.raises(InputError, match="expected 2 tags for 2 source tokens, but found 1") as error:
-        source_tag_labels(["OK", "OK"], np.array([1, 2]))
-    assert "segment 2" in str(error.value)
+    refuses("segment 2: expected 2 tags .* found 1", source_tag_labels, ["OK", "OK"], np.array([1, 2]))
     refuses("'GOOD'", source_tag_labels, ["GOOD"], np.array([1]))
 
 

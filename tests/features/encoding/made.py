@@ -49,6 +49,11 @@ def ids_of(text: str) -> list[int]:
     return [TOKENS.index(c) if c in TOKENS else UNKNOWN for c in text if not c.isspace()]
 
 
+def framed(text: str) -> list[int]:
+    """What the encoder reads of a text: its letters between the marks of begin and end."""
+    return [BEGIN, *ids_of(text), END]
+
+
 def write_tokenizer(path: Path, longest: int | None = None) -> None:
     """A vocabulary of letters, with marks of begin and end."""
     import tokenizers

@@ -46,13 +46,8 @@ def counted(folder: Path, settings: EncoderSettings = MEAN) -> tuple[CachedEncod
 
 
 def content(encoded: list[EncodedText]) -> list[list[Any]]:
-    return [
-        [
-            None if e.vector is None else e.vector.tolist(),
-            *(x.tolist() for x in (e.layers, e.tokens, e.spans)),
-        ]
-        for e in encoded
-    ]
+    arrays = [(each.vector, each.layers, each.tokens, each.spans) for each in encoded]
+    return [[None if x is None else x.tolist() for x in each] for each in arrays]
 
 
 def test_a_text_is_encoded_once_whoever_asks(folder: Path) -> None:
@@ -69,9 +64,8 @@ def test_a_text_is_encoded_once_whoever_asks(folder: Path) -> None:
         np.testing.assert_array_equal(kept.layers, own.layers.astype(np.float16))
         np.testing.assert_array_equal(kept.tokens, own.tokens.astype(np.float16))
         assert (kept.vector is None) == (own.vector is None)
-        if (
-            own.vector is not None
-        ):  # what an encoder gives for a text does not depend on layers but for rounding
+        # What an encoder gives for a text does not depend on layers but for rounding.
+        if own.vector is not None:
             np.testing.assert_allclose(kept.vector, own.vector, atol=1e-6)
     later.encode(TEXTS[:1], "ab: ")
     assert asked == TEXTS[:1]

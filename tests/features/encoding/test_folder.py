@@ -16,11 +16,10 @@ from features.encoding.onnx import external_files, layer_outputs
 from features.encoding.tokenizing import guarded
 from tests.factories import refuses
 from tests.features.encoding.made import (
-    BEGIN,
-    END,
     TOKENS,
     Layered,
     Tiny,
+    framed,
     ids_of,
     layered_folder,
     onnx_folder,
@@ -40,7 +39,7 @@ def encoded(folder: Path, texts: list[str] = TEXTS, settings: EncoderSettings = 
 
 
 def hidden(text: str) -> np.ndarray:
-    return TINY.hidden([BEGIN, *ids_of(text), END])
+    return TINY.hidden(framed(text))
 
 
 def test_a_static_text_is_the_mean_of_its_known_tokens(tmp_path: Path) -> None:
@@ -50,9 +49,8 @@ def test_a_static_text_is_the_mean_of_its_known_tokens(tmp_path: Path) -> None:
             assert each.vector is None and not len(each.tokens)
             continue
         np.testing.assert_allclose(each.vector, known.mean(axis=0), rtol=1e-5, atol=1e-6)
-        np.testing.assert_allclose(
-            each.tokens, known / np.linalg.norm(known, axis=1, keepdims=True), rtol=1e-5
-        )
+        units = known / np.linalg.norm(known, axis=1, keepdims=True)
+        np.testing.assert_allclose(each.tokens, units, rtol=1e-5)
 
 
 def test_static_weights_and_mapping_of_model2vec(tmp_path: Path) -> None:
@@ -105,8 +103,8 @@ def test_a_text_longer_than_the_encoder_reads_is_read_in_pieces(longest: int | N
     """`longest` counts the marks of begin and end; it is the tokenizer's unless the user names it."""
     folder = onnx_folder(tmp_path / "e", TINY, longest=None if longest else 12)
     (each,) = encoded(folder, [TEXTS[-1]], EncoderSettings(longest=longest))
-    letters = ids_of(TEXTS[-1])
-    pieces = [TINY.hidden([BEGIN, *letters[i : i + 10], END]) for i in range(0, len(letters), 10)]
+    letters = TEXTS[-1].replace(" ", "")
+    pieces = [TINY.hidden(framed(letters[i : i + 10])) for i in range(0, len(letters), 10)]
     assert len(pieces) > 3
     np.testing.assert_allclose(each.vector, np.concatenate(pieces).mean(axis=0), atol=2e-6)
     assert len(each.tokens) == len(letters)
@@ -190,10 +188,8 @@ def test_a_model_that_is_no_encoder(tmp_path: Path) -> None:
             [helper.make_node("Identity", [given], ["y"])], "none",
             [value(given, TensorProto.INT64, shape)], [value("y", TensorProto.INT64, shape)],
         )  # fmt: skip
-        onnx.save(
-            helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8),
-            folder / "model.onnx",
-        )
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        onnx.save(model, folder / "model.onnx")
         refuses(message, EncoderFolder(folder).load, SETTINGS)
 
 
@@ -290,7 +286,6 @@ ELSEWHERE += ["*/_ORT_MEM_ADDR_/*", "a\\b"]  # an address in memory, for onnxrun
 def test_weights_elsewhere_are_refused(location: str, tmp_path: Path) -> None:
     folder = onnx_folder(tmp_path / "e", TINY)
     external(folder, "weights.bin")
-    content = (folder / "model.onnx").read_bytes()
     (tmp_path / "secret").write_bytes((folder / "weights.bin").read_bytes())
     (folder / "link").symlink_to(folder / "weights.bin")
     (tmp_path / "outside").mkdir()
@@ -298,7 +293,7 @@ def test_weights_elsewhere_are_refused(location: str, tmp_path: Path) -> None:
     (folder / "folder").symlink_to(tmp_path / "outside")
     import onnx
 
-    model = onnx.load_model_from_string(content)
+    model = onnx.load(folder / "model.onnx", load_external_data=False)
     next(t for t in model.graph.initializer if t.name == "vectors").external_data[0].value = location
     (folder / "model.onnx").write_bytes(model.SerializeToString())
     for use in (lambda e: e.load(SETTINGS), lambda e: e.checksums(), lambda e: e.copy(tmp_path / "copy")):
@@ -359,38 +354,26 @@ def test_a_text_that_ordinary_rules_make_too_long(tmp_path: Path) -> None:
     refuses(r"make 180,000 characters of a text of 10,000", encoder.encode, ["\ufdfa" * 10_000])
 
 
-for package in ("onnx", "onnxruntime", "safetensors", "tokenizers"):
-    pytest.importorskip(package)
-
 LAYERED = Layered.of_seed()
-TEXTS_OF_LAYERS = ["ab c", "A longer text, of more than twelve letters", "", "q"]
-
-
-def states(text: str) -> list[np.ndarray]:
-    return LAYERED.states([BEGIN, *ids_of(text), END])
-
-
-def layers_encoded(folder: Path, settings: EncoderSettings) -> list:
-    return EncoderFolder(folder).load(settings).encode(TEXTS_OF_LAYERS)
 
 
 @pytest.mark.parametrize("layers", [(1,), (2, 1)])
 def test_vectors_of_layers_are_means_of_their_states(layers: tuple[int, ...], tmp_path: Path) -> None:
-    read = layers_encoded(layered_folder(tmp_path / "e", LAYERED), EncoderSettings(layers=layers))
-    for text, each in zip(TEXTS_OF_LAYERS, read, strict=True):
+    read = encoded(layered_folder(tmp_path / "e", LAYERED), settings=EncoderSettings(layers=layers))
+    for text, each in zip(TEXTS, read, strict=True):
         if not text:
             assert each.vector is None and not each.layers.size
             continue
-        behind = [state.mean(axis=0) for state in states(text)]
+        behind = [state.mean(axis=0) for state in LAYERED.states(framed(text))]
         np.testing.assert_allclose(each.vector, behind[-1], atol=1e-5)
         np.testing.assert_allclose(each.layers, [behind[layer - 1] for layer in layers], atol=1e-5)
 
 
 def test_a_text_in_pieces_has_the_mean_of_all_its_tokens(tmp_path: Path) -> None:
     folder = layered_folder(tmp_path / "e", LAYERED, longest=12)
-    each = layers_encoded(folder, EncoderSettings(layers=(2,)))[1]
-    letters = ids_of(TEXTS_OF_LAYERS[1])
-    pieces = [LAYERED.states([BEGIN, *letters[i : i + 10], END])[1] for i in range(0, len(letters), 10)]
+    (each,) = encoded(folder, [TEXTS[-1]], EncoderSettings(layers=(2,)))
+    letters = TEXTS[-1].replace(" ", "")
+    pieces = [LAYERED.states(framed(letters[i : i + 10]))[1] for i in range(0, len(letters), 10)]
     assert len(pieces) > 3
     np.testing.assert_allclose(each.layers[0], np.concatenate(pieces).mean(axis=0), atol=1e-5)
 
@@ -400,23 +383,24 @@ def test_weights_in_another_file_are_read(tmp_path: Path) -> None:
 
     folder = layered_folder(tmp_path / "e", LAYERED)
     settings = EncoderSettings(layers=(1, 2))
-    expected = layers_encoded(folder, settings)[0].layers
+    expected = encoded(folder, settings=settings)[0].layers
     model = onnx.load(folder / "model.onnx")
     onnx.save(model, folder / "model.onnx", save_as_external_data=True, location="weights", size_threshold=0)
     assert (folder / "weights").stat().st_size
-    assert np.array_equal(layers_encoded(folder, settings)[0].layers, expected)
+    assert np.array_equal(encoded(folder, settings=settings)[0].layers, expected)
 
 
 @pytest.mark.parametrize("layer", [3, 4])
 def test_the_last_layer_is_no_inner_one(layer: int, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no inner layer \d.*from 1 to 2"):
-        layers_encoded(layered_folder(tmp_path / "e", LAYERED), EncoderSettings(layers=(layer,)))
+    folder = EncoderFolder(layered_folder(tmp_path / "e", LAYERED))
+    refuses(r"no inner layer \d.*from 1 to 2", folder.load, EncoderSettings(layers=(layer,)))
 
 
 def test_an_encoder_that_is_built_in_another_way_is_one_message(tmp_path: Path) -> None:
     settings = EncoderSettings(layers=(1,))
-    refuses("0 normalisations", layers_encoded, onnx_folder(tmp_path / "onnx", Tiny.of_seed()), settings)
-    refuses("no inner layers", layers_encoded, static_folder(tmp_path / "static", Tiny.of_seed()), settings)
+    onnx, static = onnx_folder(tmp_path / "onnx", TINY), static_folder(tmp_path / "static", TINY)
+    refuses("0 normalisations", EncoderFolder(onnx).load, settings)
+    refuses("no inner layers", EncoderFolder(static).load, settings)
 
 
 def test_the_layers_of_the_encoder_by_pip_are_those_that_its_graph_names(tmp_path: Path) -> None:

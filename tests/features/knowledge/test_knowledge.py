@@ -8,25 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from features import ParallelCorpus, Segments, Tokenizer
+from features import Segments, Tokenizer
 from features.basics.errors import InputError
 from features.core.bundle import Bundle, build
-from features.core.feature_set import (
-    configured,
-    from_variant,
-    make_extractor,
-    parts_needed,
-    variant,
-)
+from features.core.feature_set import configured, from_variant, make_extractor, parts_needed, variant
 from features.decoder_output.tokens import DecoderTokens, SubwordMeans
 from features.encoding.projections import Projection
 from features.knowledge.kinds import GAP_COLUMNS, EncoderKnowledge, decoder_columns, projected
-from features.text.tokens import Tokens
 from features.word_level.knowledge import KNOWLEDGE, DescribedSegments, Knowledge
 from features.word_level.places import judges
 from features.word_level.tokens import TokenTable
-from tests.factories import EN_ES, ENGLISH, refuses
-from tests.features.encoding.made import BEGIN, END, Tiny, ids_of, onnx_folder
+from tests.factories import EN_ES, ENGLISH, corpus, decoded, refuses, tokens
+from tests.features.encoding.made import Tiny, framed, onnx_folder
 
 WORDS = ("house", "casa"), ("dog", "perro"), ("red", "rojo"), ("big", "grande"), ("sees", "ve"), ("a", "un")
 
@@ -41,8 +34,8 @@ def texts(count: int, seed: int) -> list[tuple[str, str]]:
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
     parts = parts_needed([{"kind": "word_quality", "knowledge": ["predictor"]}])
-    corpus = ParallelCorpus.from_lines(texts(60, seed=0), *EN_ES)
-    return build(lambda: corpus, tmp_path_factory.mktemp("knowledge") / "bundle", parts)
+    pairs = corpus(texts(60, seed=0), EN_ES)
+    return build(lambda: pairs, tmp_path_factory.mktemp("knowledge") / "bundle", parts)
 
 
 @pytest.fixture(scope="module")
@@ -117,11 +110,10 @@ def test_what_an_encoder_says_is_saved_and_comes_back(
     knowledge = [{"kind": "encoder", "model": str(folder), "components": 2}]
     made: Any = make_extractor({"kind": kind, "knowledge": knowledge}, bundle)
     fitted = made.fit(segments, labels)
-    (tmp_path / "saved").mkdir()
-    fitted.save(tmp_path / "saved")
+    fitted.save(tmp_path)
     expected = fitted.extract(segments)
     shutil.rmtree(folder)
-    np.testing.assert_array_equal(made.restore(tmp_path / "saved").extract(segments), expected)
+    np.testing.assert_array_equal(made.restore(tmp_path).extract(segments), expected)
     plain: Any = make_extractor({"kind": kind}, bundle)
     assert not np.array_equal(plain.fit(segments, labels).extract(segments), expected)
 
@@ -165,17 +157,11 @@ def test_names_with_settings_say_what_they_are() -> None:
 
 
 def test_columns_of_tokens_by_hand() -> None:
-    segments = Segments(
-        ("x", "x"),
-        ("Haus da", "gut"),
-        subwords=("Ha@@ us da", "gut"),
-        token_log_probabilities=("-1 -3 -2 -0.5", "-4 -0.25"),
-    )
-    decoder = DecoderTokens.from_segments(segments)
+    outputs = ("Ha@@ us da", "-1 -3 -2 -0.5"), ("gut", "-4 -0.25")
+    decoder = DecoderTokens.from_segments(decoded(*outputs, target=("Haus da", "gut")))
     means = SubwordMeans.fit(decoder)
-    tokens = Tokens.from_lists([["Haus", "da", "!"], ["gut"]])  # the decoder never wrote the `!`
-    columns = decoder_columns(tokens, decoder, means, is_training=False)
-    unknown = np.nan
+    columns = decoder_columns(tokens("Haus da !", "gut"), decoder, means, is_training=False)
+    unknown = np.nan  # also of the `!`, which the decoder never wrote
     expected = {
         "decoder_sum": [-4, -2, unknown, -4],
         "decoder_first": [-1, -2, unknown, -4],
@@ -206,9 +192,18 @@ TARGETS = tuple(" ".join("".join(word) for word in pair[1]) for pair in LETTERS)
 SEGMENTS = Segments(SOURCES, TARGETS, ENGLISH, ENGLISH)
 
 
+def states(text: str, prompt: str = "") -> np.ndarray:
+    """(words, d) the mean of the letters' vectors of length 1, of length 1."""
+    hidden = TINY.hidden(framed(prompt + text))[len(framed(prompt)) - 1 : -1]
+    hidden /= np.linalg.norm(hidden, axis=1, keepdims=True)
+    ends = np.cumsum([len(word) for word in text.split()])
+    means = np.array([part.mean(axis=0) for part in np.split(hidden, ends[:-1])])
+    return means / np.linalg.norm(means, axis=1, keepdims=True)
+
+
 @pytest.fixture
-def straight_links(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Word k of the target is aligned with word k of the source, but for the last, which is with none."""
+def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """An encoder; word k of the target is aligned with word k of the source, but for the last, with none."""
 
     def links(segments: Segments, aligner: Any) -> SimpleNamespace:
         source, target = segments.source_tokens.offsets, segments.target_tokens.offsets
@@ -217,32 +212,16 @@ def straight_links(monkeypatch: pytest.MonkeyPatch) -> None:
         return SimpleNamespace(best=np.concatenate(best))
 
     monkeypatch.setattr("features.knowledge.kinds.aligned_links", links)
-
-
-def table(segments: Segments) -> TokenTable:
-    offsets = np.asarray(segments.target_tokens.offsets)
-    words, gaps = int(offsets[-1]), int(offsets[-1]) + len(segments)
-    none = np.empty((words, 0), np.float32), np.empty((gaps, 0), np.float32)
-    rows = np.zeros((words, 4), np.int32), np.zeros((gaps, 2), np.int32)
-    return TokenTable((), (), *none, {}, {}, *rows, offsets)
-
-
-def states(text: str, prompt: str = "") -> np.ndarray:
-    """(words, d) the mean of the letters' vectors of length 1, of length 1."""
-    hidden = TINY.hidden([BEGIN, *ids_of(prompt + text), END])[1 + len(ids_of(prompt)) : -1]
-    hidden /= np.linalg.norm(hidden, axis=1, keepdims=True)
-    ends = np.cumsum([len(word) for word in text.split()])
-    means = np.array([part.mean(axis=0) for part in np.split(hidden, ends[:-1])])
-    return means / np.linalg.norm(means, axis=1, keepdims=True)
-
-
-@pytest.fixture
-def folder(straight_links: None, tmp_path: Path) -> Path:
     return onnx_folder(tmp_path / "tiny", TINY)
 
 
 def described(knowledge: EncoderKnowledge, segments: Segments = SEGMENTS) -> TokenTable:
-    return knowledge.extended(table(segments), DescribedSegments(segments, None))  # type: ignore[arg-type]
+    offsets = np.asarray(segments.target_tokens.offsets)
+    words, gaps = int(offsets[-1]), int(offsets[-1]) + len(segments)
+    none = np.empty((words, 0), np.float32), np.empty((gaps, 0), np.float32)
+    rows = np.zeros((words, 4), np.int32), np.zeros((gaps, 2), np.int32)
+    bare = TokenTable((), (), *none, {}, {}, *rows, offsets)
+    return knowledge.extended(bare, DescribedSegments(segments, None))  # type: ignore[arg-type]
 
 
 def fitted(folder: Path, **settings: Any) -> EncoderKnowledge:
@@ -332,20 +311,12 @@ def test_what_the_decoder_taught_is_saved_and_comes_back(
     np.testing.assert_array_equal(made.restore(tmp_path).extract(segments), fitted.extract(segments))
 
 
-@pytest.mark.slow
-def test_columns_are_named_after_the_knowledge_in_its_order(bundle: Bundle) -> None:
-    for knowledge in (["predictor", "vectors"], ["vectors", "predictor"]):
-        made = make_extractor({"kind": "word_quality", "knowledge": knowledge}, bundle)
-        assert made.names[0] == f"word_quality_{'_'.join(knowledge)}_word_mean"
-
-
 def test_a_saved_one_needs_the_folder_no_more(folder: Path, tmp_path: Path) -> None:
     knowledge = fitted(folder, components=3)
     before = described(knowledge)
-    (tmp_path / "saved").mkdir()
-    knowledge.save(tmp_path / "saved")
+    knowledge.save(tmp_path)
     fingerprint = knowledge.content_fingerprint()
     shutil.rmtree(folder)
-    restored = EncoderKnowledge(folder, components=3).restore(tmp_path / "saved")
+    restored = EncoderKnowledge(folder, components=3).restore(tmp_path)
     assert np.array_equal(described(restored).words, before.words, equal_nan=True)
     assert restored.content_fingerprint() == fingerprint

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from features.resources._alignment_models import JUMPS, WINDOW, forward_backward, initial_jumps
 from features.resources.aligner import SYMMETRIZATIONS, Aligner, align_lines
@@ -16,7 +17,7 @@ from features.text.eflomal import align
 from features.text.eflomal import align_lines as eflomal_lines
 from features.text.links import Links, grow_diagonal
 from features.text.tokens import Tokens
-from tests.factories import PLAIN, Find, refuses
+from tests.factories import PAIR, PLAIN, Find, refuses, tokens
 
 
 @pytest.fixture(scope="module")
@@ -82,9 +83,8 @@ def test_chances_give_the_update_of_a_choice_model() -> None:
     jumps = initial_jumps()
     counts, chances = np.zeros(JUMPS), np.zeros(JUMPS)
     emission, null = np.ones((3, 1), np.float32), np.full(3, 1e-6, np.float32)
-    forward_backward(
-        emission, null, jumps, 0.1, np.empty((3, 1), np.float32), np.empty(3, np.float32), counts, chances
-    )
+    posteriors = np.empty((3, 1), np.float32), np.empty(3, np.float32)
+    forward_backward(emission, null, jumps, 0.1, *posteriors, counts, chances)
     np.testing.assert_allclose(counts, jumps * chances, atol=1e-6)
 
 
@@ -105,10 +105,8 @@ def test_batches_do_not_matter(small: Aligner) -> None:
     whole = list(small.align(source, target).pharaoh())
     assert whole == list(small.align(source, target, batch=2).pharaoh())
     assert [bool(line) for line in whole] == [True, False, False, True, False]
-    assert list(align_lines(small, [("the house", "la casa"), ("", "")], (PLAIN, PLAIN), batch=1)) == [
-        whole[0],
-        "",
-    ]
+    lines = align_lines(small, [("the house", "la casa"), ("", "")], PAIR, batch=1)
+    assert list(lines) == [whole[0], ""]
 
 
 def f1(links: Links, gold: set[tuple[int, int, int]]) -> float:
@@ -130,9 +128,7 @@ def test_gold_alignments(shared_data: Find) -> None:
     assert corpus.empty_pairs == 13
     aligner = Aligner.build(corpus)
     gold = gold_links(folder)
-    source, target = (
-        Tokens.from_lists(x.split() for x in read_lines(folder / f"dev.{side}")) for side in ("en", "es")
-    )
+    source, target = (tokens(*read_lines(folder / f"dev.{side}")) for side in ("en", "es"))
     posteriors = aligner.posteriors(source, target)
     assert f1(posteriors.links("grow-diag-final-and"), gold) >= 0.74
     assert f1(posteriors.links("posterior"), gold) >= 0.74
@@ -165,14 +161,7 @@ def test_grow_diagonal_by_hand() -> None:
 
 
 masks = st.tuples(st.integers(1, 5), st.integers(1, 5)).flatmap(
-    lambda shape: st.tuples(
-        *[
-            st.lists(st.booleans(), min_size=shape[0] * shape[1], max_size=shape[0] * shape[1]).map(
-                lambda bits: np.array(bits).reshape(shape)
-            )
-        ]
-        * 2
-    )
+    lambda shape: st.tuples(arrays(np.bool_, shape), arrays(np.bool_, shape))
 )
 
 
@@ -221,7 +210,7 @@ def copies(n: int) -> list[tuple[str, str]]:
 def test_copies_are_aligned_word_by_word_and_empty_sides_stay_empty() -> None:
     pairs = copies(300)
     pairs[3:6] = [("", "a"), ("a", ""), ("", "")]
-    links = list(eflomal_lines(iter(pairs), (PLAIN, PLAIN)))
+    links = list(eflomal_lines(iter(pairs), PAIR))
     assert len(links) == 300 and links[3:6] == ["", "", ""]
     diagonal = [" ".join(f"{i}-{i}" for i in range(len(s.split()))) for s, t in pairs]
     right = sum(a == b for k, (a, b) in enumerate(zip(links, diagonal, strict=True)) if not 3 <= k < 6)
@@ -233,7 +222,7 @@ def test_copies_are_aligned_word_by_word_and_empty_sides_stay_empty() -> None:
 def test_a_corpus_teaches_what_a_short_text_does_not() -> None:
     corpus = ParallelCorpus.from_lines(copies(400), PLAIN, PLAIN)
     few = [("w1 w2 w3", "w3 w1 w2")]
-    (outcome,) = eflomal_lines(iter(few), (PLAIN, PLAIN), corpus=corpus)
+    (outcome,) = eflomal_lines(iter(few), PAIR, corpus=corpus)
     assert {"0-1", "1-2"} <= set(outcome.split()) <= {"0-1", "1-2", "2-0"}
 
 
@@ -245,7 +234,7 @@ def test_a_sentence_too_long_is_named() -> None:
 
 @pytest.mark.usefixtures("eflomal")
 def test_no_posteriors() -> None:
-    refuses("no posteriors", list, eflomal_lines(iter(copies(3)), (PLAIN, PLAIN), "posterior"))
+    refuses("no posteriors", list, eflomal_lines(iter(copies(3)), PAIR, "posterior"))
 
 
 @pytest.mark.usefixtures("eflomal")
@@ -255,15 +244,13 @@ def test_gold_links_of_cse256(shared_data: Find) -> None:
     sides = (read_lines(folder / f"corpus.{side}.gz") for side in ("en", "es"))
     corpus = ParallelCorpus.from_lines(zip(*sides, strict=True), PLAIN, PLAIN)
     dev = zip(*(read_lines(folder / f"dev.{side}") for side in ("en", "es")), strict=True)
-    links = Links.from_pharaoh(eflomal_lines(dev, (PLAIN, PLAIN), corpus=corpus, samplers=1, iterations=0.1))
+    links = Links.from_pharaoh(eflomal_lines(dev, PAIR, corpus=corpus, samplers=1, iterations=0.1))
     assert f1(links, gold_links(folder)) >= 0.63
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("eflomal")
 def test_batches_do_not_lose_lines() -> None:
-    source, target = (
-        Tokens.from_lists(line.split() for line in side) for side in zip(*copies(50), strict=True)
-    )
+    source, target = (tokens(*side) for side in zip(*copies(50), strict=True))
     pieces = list(align(source, target, batch=7))
     assert [len(piece) for piece in pieces] == [7] * 7 + [1]

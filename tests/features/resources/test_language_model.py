@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -122,14 +123,9 @@ def test_modified_discounts_worked_by_hand() -> None:
 
 @pytest.mark.parametrize("direction", ["forward", "backward"])
 @pytest.mark.parametrize("prune", [False, True])
-def test_probabilities_sum_to_one_in_any_context(direction: str, prune: bool) -> None:
-    texts = random_texts(3, 80, words=12)
-    model = LanguageModel.from_tokens(
-        Tokens.from_lists(texts),
-        order=4,
-        direction=direction,  # type: ignore[arg-type]
-        prune=prune,
-    )
+def test_probabilities_sum_to_one_in_any_context(direction: Any, prune: bool) -> None:
+    texts = Tokens.from_lists(random_texts(3, 80, words=12))
+    model = LanguageModel.from_tokens(texts, order=4, direction=direction, prune=prune)
     words = [*model.vocabulary.words[3:], "never"]
     for context in (["w1", "w2"], ["w3"], ["w2", "w1", "w1"], ["never", "w1"], []):
         at = 0 if direction == "backward" else len(context)
@@ -145,11 +141,9 @@ def test_backward_is_forward_on_reversed_text() -> None:
     reverse = [text[::-1] for text in texts]
     backward = LanguageModel.from_tokens(Tokens.from_lists(texts), order=3, direction="backward")
     forward = LanguageModel.from_tokens(Tokens.from_lists(reverse), order=3)
-    ours, theirs = (
-        backward.score(Tokens.from_lists(unseen)),
-        forward.score(Tokens.from_lists([text[::-1] for text in unseen])),
-    )
-    for begin, end in zip(ours.offsets[:-1], ours.offsets[1:], strict=True):
+    ours = backward.score(Tokens.from_lists(unseen))
+    theirs = forward.score(Tokens.from_lists([text[::-1] for text in unseen]))
+    for begin, end in pairwise(ours.offsets):
         np.testing.assert_allclose(ours.log10[begin : end - 1], theirs.log10[begin : end - 1][::-1])
         assert ours.log10[end - 1] == theirs.log10[end - 1]
 

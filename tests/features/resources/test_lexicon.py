@@ -13,12 +13,7 @@ from features.resources import lexicon as _lexicon
 from features.resources.lexicon import FLOOR, NULL, Lexicon, pair_values
 from features.storage.compact import decoded, length
 from features.text.corpus import ParallelCorpus
-from features.text.tokens import Tokens
-from tests.factories import PLAIN, Find, corpus, refuses
-
-
-def corpus_of(*pairs: tuple[str, str]) -> ParallelCorpus:
-    return corpus(pairs)
+from tests.factories import PLAIN, Find, corpus, refuses, tokens
 
 
 @pytest.fixture(scope="module")
@@ -32,13 +27,9 @@ def golden(golden_corpus: ParallelCorpus) -> Lexicon:
     return Lexicon.build(golden_corpus, prune=1e-4)
 
 
-def source_id(lexicon: Lexicon, word: str) -> int:
-    return NULL if word == "NULL" else lexicon.source.index[word]
-
-
 def test_equals_textbook_em(golden: Lexicon, shared_data: Find) -> None:
     rows = [line.split("\t") for line in shared_data("golden/ibm1/em_5iter.tsv").read_text().splitlines()]
-    left = np.array([source_id(golden, s) for s, _, _ in rows])
+    left = np.array([NULL if s == "NULL" else golden.source.index[s] for s, _, _ in rows])
     right = np.array([golden.target.index[t] for _, t, _ in rows])
     expected = np.array([float(p) for _, _, p in rows])
     assert length(golden.values) == len(rows)  # the file too has the entries >= 1e-4
@@ -52,19 +43,20 @@ def test_log_likelihoods(golden: Lexicon, shared_data: Find) -> None:
 
 def test_directions_mirror() -> None:
     pairs = [("the house", "la casa"), ("the book", "el libro"), ("a book", "un libro")]
-    forward = Lexicon.build(corpus_of(*pairs), direction="source_to_target")
-    mirrored = Lexicon.build(corpus_of(*((t, s) for s, t in pairs)), direction="target_to_source")
+    forward = Lexicon.build(corpus(pairs), direction="source_to_target")
+    mirrored = Lexicon.build(corpus((t, s) for s, t in pairs), direction="target_to_source")
     assert forward.source.words == mirrored.source.words
     np.testing.assert_array_equal(forward.values, mirrored.values)
 
 
+def lexicon_of(folder: Path, lines: str) -> Lexicon:
+    (folder / "lex").write_text(lines)
+    return Lexicon.read_lex(folder / "lex")
+
+
 def test_translations_above_by_hand(tmp_path: Path) -> None:
-    path = tmp_path / "lex"
-    path.write_text(
-        "NULL la .5\nhouse casa .8\nhouse hogar .2\nhouse vivienda .005\n"
-        "the la .6\nthe el .4\nThe EL .1\nhome hogar .7\n"
-    )
-    lexicon = Lexicon.read_lex(path)
+    lines = "NULL la .5\nhouse casa .8\nhouse hogar .2\nhouse vivienda .005\n"
+    lexicon = lexicon_of(tmp_path, f"{lines}the la .6\nthe el .4\nThe EL .1\nhome hogar .7\n")
     counts = lexicon.translations_above(0.2)
     assert [counts[lexicon.source.index[w]] for w in ("house", "the", "home")] == [1, 2, 1]
     assert counts[0] == counts[NULL] == 0
@@ -77,24 +69,18 @@ def test_translations_above_by_hand(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_entropies(tmp_path: Path) -> None:
-    path = tmp_path / "lex"
-    path.write_text("one uno 1\ntwo a .5\ntwo b .5\nfour a .2\nfour b .2\nfour c .2\nfour d .2\n")
-    lexicon = Lexicon.read_lex(path)
+    fours = "four a .2\nfour b .2\nfour c .2\nfour d .2\n"
+    lexicon = lexicon_of(tmp_path, f"one uno 1\ntwo a .5\ntwo b .5\n{fours}")
     ids = [lexicon.source.index[w] for w in ("one", "two", "four")]
     np.testing.assert_allclose(lexicon.entropies[ids], [0, 1, 2], atol=1e-6)
     assert np.isnan(lexicon.entropies[[0, NULL, 2]]).all()
 
 
 def test_score_by_hand(tmp_path: Path) -> None:
-    path = tmp_path / "lex"
-    path.write_text("NULL la .1\nhouse casa .8\nthe la .6\n")
-    lexicon = Lexicon.read_lex(path)
-    source = Tokens.from_lists([["The", "house"], [], ["x"], ["the"]])
-    target = Tokens.from_lists([["La", "CASA"], ["la"], ["y"], []])
-    scores = lexicon.score(source, target)
-    np.testing.assert_allclose(
-        scores.probability, [(0.1 + 0.6 + FLOOR) / 3, (0.8 + 2 * FLOOR) / 3, 0.1, FLOOR], rtol=1e-6
-    )
+    lexicon = lexicon_of(tmp_path, "NULL la .1\nhouse casa .8\nthe la .6\n")
+    scores = lexicon.score(tokens("The house", "", "x", "the"), tokens("La CASA", "la", "y", ""))
+    expected = [(0.1 + 0.6 + FLOOR) / 3, (0.8 + 2 * FLOOR) / 3, 0.1, FLOOR]
+    np.testing.assert_allclose(scores.probability, expected, rtol=1e-6)
     np.testing.assert_allclose(scores.maximum, [0.6, 0.8, 0.1, FLOOR], rtol=1e-6)
     assert scores.log10()[3] == 0
 
@@ -123,7 +109,7 @@ sentences = st.lists(st.sampled_from("abcde"), min_size=1, max_size=5).map(" ".j
 @settings(max_examples=30)
 @given(st.lists(st.tuples(sentences, sentences), min_size=1, max_size=8))
 def test_rows_are_distributions_and_likelihood_never_falls(pairs: list[tuple[str, str]]) -> None:
-    lexicon = Lexicon.build(corpus_of(*pairs), prune=0.0)
+    lexicon = Lexicon.build(corpus(pairs), prune=0.0)
     present = np.diff(lexicon.offsets) > 0
     sums = np.add.reduceat(decoded(lexicon.values).astype(float), lexicon.offsets[:-1][present])
     np.testing.assert_allclose(sums, 1, atol=1e-5)
@@ -147,27 +133,22 @@ def _flat(texts):
     return ids, np.cumsum([0, *map(len, texts)], dtype=np.int64)
 
 
-def _sparse(dense):
-    rows = sparse.csr_array(dense)
-    return rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data.astype(np.float32)
-
-
 @pytest.mark.slow
 @settings(deadline=None)  # the first call compiles
 @pytest.mark.parametrize("cells", [1, 20, 1 << 22])
 @given(dense=TABLES, texts=TEXTS)
 def test_every_pair_of_words_has_its_entry_of_the_dense_table(cells, dense, texts):
+    rows = sparse.csr_array(dense)
+    table = rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data.astype(np.float32)
+    sides = (_flat([text[side] for text in texts]) for side in (0, 1))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_lexicon, "_CELLS", cells)
-        blocks = list(
-            pair_values(_sparse(dense), COLUMNS, _flat([a for a, _ in texts]), _flat([b for _, b in texts]))
-        )
+        blocks = list(pair_values(table, COLUMNS, *sides))
     listed = [
         listed[offsets[k] : offsets[k + 1]] for _, offsets, listed in blocks for k in range(len(offsets) - 1)
     ]
-    assert [first for first, _, _ in blocks] == np.cumsum([0, *(len(o) - 1 for _, o, _ in blocks)])[
-        :-1
-    ].tolist()
+    counts = [len(offsets) - 1 for _, offsets, _ in blocks]
+    assert [first for first, _, _ in blocks] == np.cumsum([0, *counts])[:-1].tolist()
     assert len(listed) == len(texts)
     for values, (left, right) in zip(listed, texts, strict=True):
         np.testing.assert_array_equal(values, dense[np.ix_(left, right)].ravel())

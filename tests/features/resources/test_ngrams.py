@@ -1,6 +1,5 @@
 """N-gram tables and counts against numpy's sort, a dictionary and QuEst's own file."""
 
-import gzip
 from collections import Counter
 
 import numpy as np
@@ -12,8 +11,9 @@ from numpy.typing import NDArray
 from features.basics import threads
 from features.resources.lexicon import Lexicon
 from features.resources.ngrams import NgramCounts, QuartileNgrams, literalness, quartiles
+from features.storage.files import read_lines
 from features.text.corpus import ParallelCorpus
-from features.text.ngram_tables import Ints, Offsets, OrderTable, ngram_tables, with_markers
+from features.text.ngram_tables import Ints, Offsets, ngram_tables, with_markers
 from features.text.tokens import BOS, EOS, Tokens
 from tests.factories import Find, refuses
 
@@ -32,9 +32,8 @@ def test_counts_equal_a_dictionary(corpus: list[list[str]], looked_up: list[list
     counts = NgramCounts.from_tokens(Tokens.from_lists(corpus), order=4)
     known = [[word for word in text if word != "<s>"] for text in looked_up]
     counted, offsets = counts.counts(Tokens.from_lists(known), order)
-    for both in zip(
-        counts.counts_by_order(Tokens.from_lists(known), order)[-1], (counted, offsets), strict=True
-    ):
+    last = counts.counts_by_order(Tokens.from_lists(known), order)[-1]
+    for both in zip(last, (counted, offsets), strict=True):
         np.testing.assert_array_equal(*both)
     for text, begin, end in zip(known, offsets[:-1], offsets[1:], strict=True):
         assert counted[begin:end].tolist() == [expected[n] for n in ngrams_of(text, order)]
@@ -55,9 +54,7 @@ def test_quartile_cutoffs_take_frequent_types_only() -> None:
 
 def test_quartiles_equal_those_that_quest_wrote_for_its_counts(shared_data: Find) -> None:
     """The head of the file gives the cut-offs QuEst computed from the counts that follow."""
-    path = shared_data("golden/questpp/english_ngram.ngram.clean.gz")
-    with gzip.open(path, "rt", encoding="utf-8") as stream:
-        lines = stream.read().split("\n")
+    lines = list(read_lines(shared_data("golden/questpp/english_ngram.ngram.clean.gz")))
     header = [[int(x) for x in line.split("\t")[1:4]] for line in lines[:3]]
     by_order: dict[int, list[int]] = {1: [], 2: [], 3: []}
     for line in lines[3:]:
@@ -102,23 +99,20 @@ def ngram_codes(ids: Ints, offsets: Offsets, order: int) -> NDArray[np.int64]:
     return codes
 
 
-def check_against_sort(table: OrderTable, ids: Ints, offsets: Offsets, order: int) -> None:
-    """Numbers are ranks among the distinct n-grams, which `np.unique` gives; of order 1, word ids."""
-    distinct, counts = np.unique(ngram_codes(ids, offsets, order), return_counts=True)
-    lower = np.unique(ngram_codes(ids, offsets, order - 1)) if order > 2 else np.arange(VOCABULARY)
-    np.testing.assert_array_equal(table.words, distinct % VOCABULARY)
-    np.testing.assert_array_equal(table.counts, counts)
-    contexts = np.repeat(np.arange(len(lower)), np.diff(table.first))
-    np.testing.assert_array_equal(lower[contexts], distinct // VOCABULARY)
-    np.testing.assert_array_equal(lower[table.suffix], distinct % VOCABULARY ** (order - 1))
-
-
 @pytest.mark.slow
 def test_tables_equal_a_sort_of_all_ngrams(text: tuple[Ints, Offsets]) -> None:
+    """Numbers are ranks among the distinct n-grams, which `np.unique` gives; of order 1, word ids."""
     tables = list(ngram_tables(*text, VOCABULARY, 4))
     np.testing.assert_array_equal(tables[0].counts, np.bincount(text[0], minlength=VOCABULARY))
-    for order in (2, 3, 4):
-        check_against_sort(tables[order - 1], *text, order)
+    for order, table in enumerate(tables[1:], start=2):
+        distinct, counts = np.unique(ngram_codes(*text, order), return_counts=True)
+        lower = np.unique(ngram_codes(*text, order - 1)) if order > 2 else np.arange(VOCABULARY)
+        np.testing.assert_array_equal(table.words, distinct % VOCABULARY)
+        np.testing.assert_array_equal(table.counts, counts)
+        contexts = np.repeat(np.arange(len(lower)), np.diff(table.first))
+        np.testing.assert_array_equal(lower[contexts], distinct // VOCABULARY)
+        np.testing.assert_array_equal(lower[table.suffix], distinct % VOCABULARY ** (order - 1))
+    assert len(tables) == 4
 
 
 def test_tables_do_not_depend_on_cores(text: tuple[Ints, Offsets], monkeypatch: pytest.MonkeyPatch) -> None:

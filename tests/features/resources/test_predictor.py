@@ -2,6 +2,7 @@
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,10 @@ import pytest
 from scipy.special import log_softmax, logsumexp
 from scipy.stats import entropy
 
-from features import Bundle, ParallelCorpus, Segments, Tokenizer
+from features import Bundle, ParallelCorpus, Segments
 from features.basics.progress import Progress, silent
 from features.core.bundle import build
 from features.core.feature_set import make_extractor
-from features.predictor import PredictorScores
 from features.resources._context_network import (
     ContextNetwork,
     Learning,
@@ -24,11 +24,12 @@ from features.resources._context_network import (
     inputs_of,
     summarise,
 )
-from features.resources.aligner import Aligner
-from features.resources.predictor import Predictor, _contexts
+from features.resources.predictor import _contexts
 from features.storage.checksums import checksums
 from features.text.links import Links
-from features.text.tokens import BOS, EOS, UNK, Tokens, Vocabulary
+from features.text.tokens import BOS, EOS, UNK, Vocabulary
+from tests.factories import TOKENIZERS, corpus, paired, segments, table, tokens
+from tests.features.differences import check_gradient
 
 NOUNS = {"house": "casa", "cat": "gato", "dog": "perro", "wolf": "lobo", "table": "mesa", "book": "libro"}
 COLOURS = {"red": "rojo", "grey": "gris", "black": "negro", "white": "blanco", "green": "verde"}
@@ -46,7 +47,7 @@ def sentences(n: int, seed: int) -> list[tuple[str, str]]:
 
 
 def corpus_of(n: int) -> ParallelCorpus:
-    return ParallelCorpus.from_lines(sentences(n, 1), Tokenizer("en"), Tokenizer("es"))
+    return corpus(sentences(n, 1), TOKENIZERS)
 
 
 @pytest.fixture(scope="module")
@@ -55,21 +56,17 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
     return build(lambda: corpus_of(1500), tmp_path_factory.mktemp("bundle"), ["predictor"], settings=settings)
 
 
-def predictions(bundle: Bundle, pairs: list[tuple[str, str]]) -> tuple[Tokens, np.ndarray, np.ndarray]:
-    """Target tokens; their log-probabilities; ranks, from 0."""
-    aligner, predictor = bundle.part("aligner"), bundle.part("predictor")
-    assert isinstance(aligner, Aligner) and isinstance(predictor, Predictor)
-    source = Tokenizer("en").tokens([left for left, _ in pairs])
-    target = Tokenizer("es").tokens([right for _, right in pairs])
-    predicted = predictor.predict(source, target, aligner.align(source, target, "source-target"))
-    return target, predicted.log_probability, np.expm1(predicted.rank)
+def predicted(bundle: Bundle, batch: Segments) -> Any:
+    source, target = batch.source_tokens, batch.target_tokens
+    links = bundle.part("aligner").align(source, target, "source-target")
+    return bundle.part("predictor").predict(source, target, links)
 
 
 def test_contexts_by_hand() -> None:
     """Three words on either side; two on either side of the source word; an unaligned word has its
     neighbour's, the later of two.
     """
-    source, target = Tokens.from_lists([["x", "y"]]), Tokens.from_lists([["a", "b", "C", "q"]])
+    source, target = tokens("x y"), tokens("a b C q")
     left, right = Vocabulary(["x", "y"]), Vocabulary(["a", "b", "c"])
     links = Links.from_pharaoh(["0-0 1-2"])
     a, b, c, x, y = 3, 4, 5, 3, 4
@@ -86,15 +83,12 @@ def test_contexts_by_hand() -> None:
 def test_predictions_are_those_of_the_softmax_and_do_not_depend_on_the_batch(single: bool) -> None:
     network = ContextNetwork.beginning((50, 40), 11, 8, 16, seed=5)
     rng = np.random.default_rng(6)
-    contexts, words = (
-        rng.integers(0, 40, (700, 11)).astype(np.int32),
-        rng.integers(0, 50, 700).astype(np.int32),
-    )
+    contexts = rng.integers(0, 40, (700, 11)).astype(np.int32)
+    words = rng.integers(0, 50, 700).astype(np.int32)
     units = network.units(contexts, 6)
     got = network.predictions(units, words, single=single)
-    every = log_softmax(
-        units.astype(np.float64) @ network.output.T.astype(np.float64) + network.output_bias, 1
-    )
+    logits = units.astype(np.float64) @ network.output.T.astype(np.float64) + network.output_bias
+    every = log_softmax(logits, 1)
     own = every[np.arange(700), words]
     np.testing.assert_allclose(got[:, 0], own, atol=1e-4)
     np.testing.assert_allclose(got[:, 1], np.log1p((every > own[:, None]).sum(axis=1)), atol=1e-6)
@@ -116,10 +110,9 @@ def test_a_saved_model_predicts_in_single_precision_the_same_to_a_few_millionths
     built.export(["predictor"], tmp_path / "model")
     own = Bundle(tmp_path / "model", checksums(tmp_path / "model")).part("predictor")
     trained = built.part("predictor")
-    assert isinstance(own, Predictor) and isinstance(trained, Predictor)
-    corpus = corpus_of(200)
-    links = Links.from_pharaoh(["0-0"] * len(corpus))
-    rough, exact = (each.predict(corpus.source, corpus.target, links) for each in (own, trained))
+    texts = corpus_of(200)
+    links = Links.from_pharaoh(["0-0"] * len(texts))
+    rough, exact = (each.predict(texts.source, texts.target, links) for each in (own, trained))
     for name in ("log_probability", "rank", "margin", "entropy"):
         values, expected = getattr(rough, name), getattr(exact, name)
         np.testing.assert_allclose(values, expected, rtol=0, atol=2e-5)
@@ -142,35 +135,28 @@ def test_a_build_killed_while_it_learns_goes_on_behind_the_alignment(tmp_path: P
     assert child.exitcode == 9 and not (tmp_path / "b" / "predictor").exists()
     before = aligner.stat().st_mtime_ns
     whole, resumed = (small(tmp_path / name, 0).part("predictor") for name in ("whole", "b"))
-    assert isinstance(whole, Predictor) and isinstance(resumed, Predictor)
     assert aligner.stat().st_mtime_ns == before
     np.testing.assert_array_equal(whole.network.output, resumed.network.output)
 
 
 @pytest.mark.slow
 def test_words_of_new_sentences_are_predicted(bundle: Bundle) -> None:
-    _, log, rank = predictions(bundle, sentences(100, 2))
-    assert np.exp(log).mean() > 0.8
-    assert (rank < 0.5).mean() > 0.95
+    found = predicted(bundle, paired(sentences(100, 2), TOKENIZERS))
+    assert np.exp(found.log_probability).mean() > 0.8
+    assert (np.expm1(found.rank) < 0.5).mean() > 0.95
 
 
 def test_evidence_of_the_units_and_the_bias_of_a_word_are_its_logit(bundle: Bundle) -> None:
     """The log-probability that `predict` gives is the softmax of these logits."""
-    aligner, predictor = bundle.part("aligner"), bundle.part("predictor")
-    assert isinstance(aligner, Aligner) and isinstance(predictor, Predictor)
-    source, target = Tokenizer("en").tokens(["the red cat ."]), Tokenizer("es").tokens(["el gato Rojo nunca"])
-    predicted = predictor.predict(source, target, aligner.align(source, target, "source-target"))
-    evidence = predictor.evidence(target, predicted)
+    predictor, batch = bundle.part("predictor"), segments("the red cat .", "el gato Rojo nunca", TOKENIZERS)
+    found = predicted(bundle, batch)
+    evidence = predictor.evidence(batch.target_tokens, found)
     assert evidence.shape == (4, 32)
-    network, words = predictor.network, target.lower().ids_in(predictor.target_words)
-    every = predicted.units.astype(np.float64) @ network.output.T.astype(np.float64) + network.output_bias
+    network, words = predictor.network, batch.target_tokens.lower().ids_in(predictor.target_words)
+    every = found.units.astype(np.float64) @ network.output.T.astype(np.float64) + network.output_bias
     logits = evidence.sum(axis=1) + network.output_bias[words]
     np.testing.assert_allclose(logits, every[np.arange(4), words], atol=1e-5)
-    np.testing.assert_allclose(
-        logits - every.max(axis=1) - np.log(np.exp(every - every.max(axis=1, keepdims=True)).sum(axis=1)),
-        predicted.log_probability,
-        atol=1e-4,
-    )
+    np.testing.assert_allclose(logits - logsumexp(every, axis=1), found.log_probability, atol=1e-4)
 
 
 OWN, SLOTS, SAMPLED = 2, 3, np.array([1, 2, 5, 9, 11], np.int32)
@@ -211,16 +197,8 @@ def test_gradients_are_those_of_the_loss() -> None:
             whole += values
         else:
             np.add.at(whole, rows, values)
-        expected = np.zeros_like(whole)
-        for place in np.ndindex(whole.shape):
-            sides = []
-            for by in (1e-5, -1e-5):
-                made.parameters[name][place] += by
-                sides.append(loss(made, contexts, words, kept))
-                made.parameters[name][place] -= by
-            expected[place] = (sides[0] - sides[1]) / 2e-5
-        assert np.abs(expected).max() > 1e-4
-        np.testing.assert_allclose(whole, expected, atol=2e-6, err_msg=name)
+        assert np.abs(whole).max() > 1e-4
+        check_gradient(lambda: loss(made, contexts, words, kept), made.parameters[name], whole, 2e-6)
 
 
 def test_the_rate_rises_for_500_steps_or_a_tenth_and_falls_to_nothing() -> None:
@@ -285,28 +263,13 @@ def test_summaries_are_those_of_scipy(words: int, spread: float) -> None:
     np.testing.assert_allclose(result[:, 3], entropy(np.exp(expected), axis=1), rtol=1e-5, atol=1e-5)
 
 
-def segments(pairs: list[tuple[str, str]]) -> Segments:
-    columns = {"source": [pair[0] for pair in pairs], "target": [pair[1] for pair in pairs]}
-    return Segments.from_columns(columns, Tokenizer("en"), Tokenizer("es"))
-
-
-@pytest.fixture(scope="module")
-def scores(bundle: Bundle) -> PredictorScores:
-    made = make_extractor({"kind": "predictor"}, bundle)
-    assert isinstance(made, PredictorScores)
-    return made
-
-
 @pytest.mark.slow
-def test_columns_are_numpys_statistics_of_the_words(scores: PredictorScores) -> None:
-    batch = segments([*sentences(5, 3), ("the red cat", "el rojo verde gato mesa")])
-    source, target = batch.source_tokens, batch.target_tokens
-    predicted = scores.predictor.predict(
-        source, target, scores.aligner.align(source, target, "source-target")
-    )
-    table = dict(zip(scores.names, scores.extract(batch).T, strict=True))
-    for i, (first, last) in enumerate(zip(target.offsets[:-1], target.offsets[1:], strict=True)):
-        log, rank = predicted.log_probability[first:last], np.expm1(predicted.rank[first:last])
+def test_columns_are_numpys_statistics_of_the_words(bundle: Bundle) -> None:
+    batch = paired([*sentences(5, 3), ("the red cat", "el rojo verde gato mesa")], TOKENIZERS)
+    found = predicted(bundle, batch)
+    columns = table(make_extractor({"kind": "predictor"}, bundle), batch, "predictor_")
+    for i, (first, last) in enumerate(pairwise(batch.target_tokens.offsets)):
+        log, rank = found.log_probability[first:last], np.expm1(found.rank[first:last])
         expected = {
             "mean": log.mean(),
             "minimum": log.min(),
@@ -314,8 +277,8 @@ def test_columns_are_numpys_statistics_of_the_words(scores: PredictorScores) -> 
             "below_3": (log < -3).mean(),
             "first_1": (rank < 0.5).mean(),
             "first_10": (rank < 9.5).mean(),
-            "highest_margin": predicted.margin[first:last].max(),
-            "surprise": log.mean() + predicted.entropy[first:last].mean(),
+            "highest_margin": found.margin[first:last].max(),
+            "surprise": log.mean() + found.entropy[first:last].mean(),
         }
         for name, value in expected.items():
-            np.testing.assert_allclose(table[f"predictor_{name}"][i], value, rtol=1e-5, err_msg=name)
+            np.testing.assert_allclose(columns[name][i], value, rtol=1e-5, err_msg=name)

@@ -1,20 +1,21 @@
 """What is remembered of described segments: shared by families, in order, forgotten with its resources."""
 
 import gc
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import numpy as np
 import pytest
 
-from features import ParallelCorpus, Segments
+from features import Segments
 from features.core.bundle import Bundle, build
 from features.core.feature_set import from_variant, make_extractor, parts_needed
 from features.word_level import tokens as tokens_module
 from features.word_level.knowledge import Knowing
 from features.word_level.tokens import TokenMemory, TokenTable, forget_tables, remembered
-from tests.factories import EN_ES
+from tests import factories
+from tests.factories import EN_ES, corpus, paired
 
 pytestmark = pytest.mark.slow
 
@@ -25,12 +26,16 @@ TEXTS = [("the house", "la casa"), ("a dog", "un perro verde"), ("", ""), ("gree
 @pytest.fixture
 def bundle(tmp_path: Path) -> Bundle:
     parts = parts_needed([{"kind": "word_quality"}, {"kind": "word_network", "knowledge": ["predictor"]}])
-    return build(lambda: ParallelCorpus.from_lines(PAIRS, *EN_ES), tmp_path / "bundle", parts)
+    return build(lambda: corpus(PAIRS, EN_ES), tmp_path / "bundle", parts)
+
+
+@pytest.fixture
+def family(bundle: Bundle) -> Any:
+    return make_extractor({"kind": "word_quality"}, bundle)
 
 
 def segments(*rows: int) -> Segments:
-    source, target = ([TEXTS[i][side] for i in rows] for side in (0, 1))
-    return Segments.from_columns({"source": source, "target": target}, *EN_ES)
+    return paired([TEXTS[i] for i in rows], EN_ES)
 
 
 @pytest.fixture
@@ -49,17 +54,11 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
 def same(left: TokenTable, right: TokenTable) -> bool:
     keys = all(np.array_equal(left.word_keys[n], right.word_keys[n]) for n in left.word_keys)
-    return (
-        keys
-        and np.array_equal(left.words, right.words, equal_nan=True)
-        and np.array_equal(left.gaps, right.gaps, equal_nan=True)
-        and np.array_equal(left.gap_rows, right.gap_rows)
-        and np.array_equal(left.offsets, right.offsets)
-    )
+    names = ("words", "gaps", "gap_rows", "offsets")
+    return keys and all(np.array_equal(getattr(left, n), getattr(right, n), equal_nan=True) for n in names)
 
 
-def test_segments_come_back_in_the_order_asked_for(bundle: Bundle, asked: list[list[str]]) -> None:
-    family: Any = make_extractor({"kind": "word_quality"}, bundle)
+def test_segments_come_back_in_the_order_asked_for(family: Any, asked: list[list[str]]) -> None:
     remembered(family, segments(3, 1), frozenset())
     asked.clear()
     mixed = remembered(family, segments(0, 1, 2, 3, 4, 1), frozenset())
@@ -82,16 +81,15 @@ def test_families_with_the_same_resources_share_memory(bundle: Bundle, asked: li
 def test_other_resources_have_a_memory_of_their_own(tmp_path: Path, asked: list[list[str]]) -> None:
     parts = parts_needed([{"kind": "word_quality"}])
     for name, pairs in (("one", PAIRS), ("other", PAIRS[:-1])):
-        bundle = build(lambda pairs=pairs: ParallelCorpus.from_lines(pairs, *EN_ES), tmp_path / name, parts)
+        bundle = build(lambda pairs=pairs: corpus(pairs, EN_ES), tmp_path / name, parts)
         remembered(make_extractor({"kind": "word_quality"}, bundle), segments(0), frozenset())  # type: ignore[arg-type]
     assert asked == [["la casa"], ["la casa"]]
 
 
-def test_what_is_read_beside_the_texts_counts(bundle: Bundle, asked: list[list[str]]) -> None:
-    family: Any = make_extractor({"kind": "word_quality"}, bundle)
+def test_what_is_read_beside_the_texts_counts(family: Any, asked: list[list[str]]) -> None:
     for translation in ("la casa", "el perro", "la casa"):
-        columns = {"source": ["the house"], "target": ["la casa"], "pseudo_reference": [translation]}
-        remembered(family, Segments.from_columns(columns, *EN_ES), frozenset({"pseudo_reference"}))
+        text = factories.segments("the house", "la casa", EN_ES, pseudo_reference=translation)
+        remembered(family, text, frozenset({"pseudo_reference"}))
     assert len(asked) == 2
 
 
@@ -106,9 +104,8 @@ def test_it_is_forgotten_with_its_resources(bundle: Bundle) -> None:
     assert set(tokens_module._memories) <= before
 
 
-def test_a_full_memory_forgets_and_goes_on(bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_memory_forgets_and_goes_on(family: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokens_module, "_LIMIT", 4)  # tokens
-    family: Any = make_extractor({"kind": "word_quality"}, bundle)
     own = TokenMemory()
 
     def table(*rows: int) -> TokenTable:
@@ -119,26 +116,20 @@ def test_a_full_memory_forgets_and_goes_on(bundle: Bundle, monkeypatch: pytest.M
         assert own._tokens <= 4
 
 
-def test_two_threads_describe_once(bundle: Bundle, asked: list[list[str]]) -> None:
-    family: Any = make_extractor({"kind": "word_quality"}, bundle)
-    threads = [Thread(target=lambda: remembered(family, segments(0, 1, 2, 3), frozenset())) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+def test_two_threads_describe_once(family: Any, asked: list[list[str]]) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: remembered(family, segments(0, 1, 2, 3), frozenset()), range(4)))
     assert len(asked) == 1
 
 
-def test_it_forgets_when_it_is_told_to(bundle: Bundle, asked: list[list[str]]) -> None:
-    family: Any = make_extractor({"kind": "word_quality"}, bundle)
+def test_it_forgets_when_it_is_told_to(family: Any, asked: list[list[str]]) -> None:
     expected = remembered(family, segments(0, 1), frozenset())
     forget_tables()
     assert not any(one._tables or one._places or one._tokens for one in tokens_module._memories.values())
     assert same(remembered(family, segments(0, 1), frozenset()), expected) and len(asked) == 2
 
 
-def test_what_another_thread_computes_is_kept(bundle: Bundle) -> None:
-    family: Any = make_extractor({"kind": "word_quality"}, bundle)
+def test_what_another_thread_computes_is_kept(family: Any) -> None:
     own = TokenMemory()
 
     def compute(some: Segments) -> TokenTable:

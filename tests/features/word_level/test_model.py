@@ -19,7 +19,6 @@ from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.storage.boosted_trees import check_trees
 from features.storage.damage import Damaged
-from features.text.tokens import Tokens
 from features.word_level import network
 from features.word_level.columns import same_width
 from features.word_level.keys import Encoding, out_of_fold
@@ -40,7 +39,7 @@ from features.word_level.pooling import PoolingNetwork, random_beginning
 from features.word_level.training_text import load_used, save_used
 from features.word_level.trees import TreeWalks, _rounded_down, fit_trees, load_trees, tree_probability
 from features.word_level.two_sides import projected
-from tests.factories import refuses
+from tests.factories import refuses, tokens
 from tests.features.differences import check_gradient
 
 
@@ -63,12 +62,6 @@ def test_a_step_is_adams(decay: float) -> None:
         np.testing.assert_allclose(values, expected, rtol=1e-12)
 
 
-def layers(rng: np.random.Generator, width: int = 5, hidden: int = 7) -> Layers:
-    return Layers(
-        rng.normal(size=(width, hidden)), rng.normal(size=hidden), rng.normal(size=hidden), rng.normal(size=1)
-    )
-
-
 def loss(inputs: np.ndarray, bad: np.ndarray, its: Layers) -> float:
     logit = np.maximum(inputs @ its.weights + its.bias, 0) @ its.output + its.output_bias
     penalty = network._DECAY / 2 * (its.weights**2).sum()
@@ -78,7 +71,7 @@ def loss(inputs: np.ndarray, bad: np.ndarray, its: Layers) -> float:
 @pytest.mark.parametrize("name", Layers._fields)
 def test_gradients_are_differences_of_the_loss(name: str) -> None:
     rng = np.random.default_rng(3)
-    its = layers(rng)
+    its = Layers(*(rng.normal(size=size) for size in ((5, 7), 7, 7, 1)))
     inputs, bad = rng.normal(size=(20, 5)), (rng.random(20) < 0.4).astype(np.float64)
     slopes = Layers(*(np.full_like(value, np.nan) for value in its))
     batch_gradients(inputs, bad, its, slopes)
@@ -91,13 +84,10 @@ def test_what_decides_is_learned() -> None:
     vectors = np.zeros((1, 2), np.float32)
     likely = expit(3 * np.abs(columns[:, 1]) - 2)
     bad = rng.random(25_000) < likely
-    learned = Network.fit(
-        NetworkInputs.from_columns(columns[:24_000], [(vectors, rows[:24_000])]), bad[:24_000], seed=0
-    )
-    assert (
-        np.corrcoef(learned.probability(columns[24_000:], [(vectors, rows[24_000:])]), likely[24_000:])[0, 1]
-        > 0.9
-    )
+    known = NetworkInputs.from_columns(columns[:24_000], [(vectors, rows[:24_000])])
+    learned = Network.fit(known, bad[:24_000], seed=0)
+    found = learned.probability(columns[24_000:], [(vectors, rows[24_000:])])
+    assert np.corrcoef(found, likely[24_000:])[0, 1] > 0.9
 
 
 floats = st.one_of(st.just(float("nan")), st.floats(-1e3, 1e3, width=32))
@@ -131,10 +121,7 @@ def test_inputs_are_cut(columns: np.ndarray[tuple[int, int], np.dtype[np.float32
     assert (inputs[:, columns.shape[1] :] == 1.5).all()
 
 
-Matrix = NDArray[np.float32]
-
-
-def table(rng: np.random.Generator, rows: int, columns: int, missing: float) -> Matrix:
+def table(rng: np.random.Generator, rows: int, columns: int, missing: float) -> NDArray[np.float32]:
     """Some columns of few values, so that rows stand at thresholds; one without missing values."""
     values = rng.normal(size=(rows, columns)).astype(np.float32)
     values[:, ::2] = np.round(values[:, ::2] * 2) / 2
@@ -200,12 +187,8 @@ def test_trees_that_are_walked_otherwise_are_damage(old: str, new: str, problem:
     refuses("the trees of a model of words are damaged", load_trees, damaged)
 
 
-def tokens(*texts: list[str]) -> Tokens:
-    return Tokens.from_lists(list(texts))
-
-
 def test_probabilities_alternate_gap_and_word() -> None:
-    learned = tag_probabilities(["0.5 0.25 0 1 0.75", "0.125"], tokens(["a", "b"], []))
+    learned = tag_probabilities(["0.5 0.25 0 1 0.75", "0.125"], tokens("a b", ""))
     assert learned.words.tolist() == [0.25, 1.0]
     assert learned.gaps.tolist() == [0.5, 0.0, 0.75, 0.125]
 
@@ -215,7 +198,7 @@ def test_probabilities_alternate_gap_and_word() -> None:
 )
 def test_what_are_no_probabilities_of_these_words_is_refused(line: str) -> None:
     with pytest.raises(InputError) as told:
-        tag_probabilities(["0 0 0", line], tokens(["a"], ["b"]))
+        tag_probabilities(["0 0 0", line], tokens("a", "b"))
     assert told.value.location == f"{PROBABILITIES}, segment 2"
 
 
@@ -238,14 +221,11 @@ def test_certain_probabilities_are_tags() -> None:
     rng = np.random.default_rng(0)
     keys = {"word": rng.integers(0, 30, 1600).astype(np.uint64)}
     bad, segment = rng.random(1600) < 0.3, np.arange(1600) // 10
-    np.testing.assert_array_equal(
-        out_of_fold(keys, bad, segment), out_of_fold(keys, bad.astype(np.float64), segment)
-    )
+    exact = bad.astype(np.float64)
+    np.testing.assert_array_equal(out_of_fold(keys, bad, segment), out_of_fold(keys, exact, segment))
     values = rng.normal(size=(1600, 5)).astype(np.float32)
-    by_tags, certain = (
-        fit_trees(values, labels, 10, 0, leaves=6) for labels in (bad, bad.astype(np.float64))
-    )
-    probabilities = [tree_probability(load_trees(text), values) for text in (by_tags, certain)]
+    texts = (fit_trees(values, labels, 10, 0, leaves=6) for labels in (bad, exact))
+    probabilities = [tree_probability(load_trees(text), values) for text in texts]
     np.testing.assert_allclose(probabilities[0], probabilities[1], atol=1e-6)
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from features.word_level import pooling
-from features.word_level import pooling as training
 from features.word_level.columns import Longs
 from features.word_level.labels import TokenLabels, error_rate
 from features.word_level.model import Inputs
@@ -37,7 +36,7 @@ def offsets_of(lengths: Longs) -> Longs:
 
 def small(rng: np.random.Generator, width: int = 4) -> tuple[pooling.Parameters, Texts, Learned]:
     """Parameters in double precision, texts of 1 to 5 tokens, and labels for them."""
-    parameters = {k: v.astype(np.float64) for k, v in training.random_beginning(rng, width, 2).items()}
+    parameters = {k: v.astype(np.float64) for k, v in pooling.random_beginning(rng, width, 2).items()}
     size = int(LENGTHS.sum())
     learned = Learned(
         rng.normal(size=(4, 2)), rng.uniform(0.5, 2, 4), (rng.random(size) < 0.5).astype(np.float64)
@@ -134,11 +133,8 @@ def _spoiled(rng: np.random.Generator, lengths: Longs) -> tuple[Side, np.ndarray
     columns = rng.normal(size=(size, 10)).astype(np.float32)
     bad = columns[:, 0] > 0.8
     keys = {"word": rng.integers(0, 50, size).astype(np.uint64)}
-    side = Side(
-        Inputs(columns, keys, [(np.zeros((size, 2), np.float32), np.arange(size))]),
-        offsets_of(lengths),
-        tuple("abcdefghij"),
-    )
+    inputs = Inputs(columns, keys, [(np.zeros((size, 2), np.float32), np.arange(size))])
+    side = Side(inputs, offsets_of(lengths), tuple("abcdefghij"))
     counts = np.bincount(side.segment, weights=bad, minlength=len(lengths))
     return side, bad, counts / np.where(lengths > 0, lengths, np.nan)
 
@@ -194,9 +190,8 @@ def test_a_network_begins_as_what_was_taught(taught: Beginnings) -> None:
         known = network.outcomes(Texts(inputs[:, [3, 1]], offsets))[:, 0]
         results = PoolingNetwork(beginning).outcomes(Texts(inputs, offsets))
         np.testing.assert_allclose(results[:, 1], known, rtol=1e-6)
-        np.testing.assert_allclose(
-            results[:, 0], known * np.corrcoef(label, rate)[0, 1], rtol=1e-5, atol=1e-7
-        )
+        expected = known * np.corrcoef(label, rate)[0, 1]
+        np.testing.assert_allclose(results[:, 0], expected, rtol=1e-5, atol=1e-7)
 
 
 def test_what_was_taught_helps_where_labels_are_few(taught: Beginnings) -> None:

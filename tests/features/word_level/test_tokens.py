@@ -4,13 +4,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features import Bundle, ParallelCorpus, Segments, Tokenizer
+from features import Bundle, Segments, Tokenizer
 from features.core.bundle import build
 from features.core.feature_set import make_extractor, parts_needed
 from features.storage.damage import Damaged
@@ -20,40 +21,31 @@ from features.word_level.keys import annotation_keys, places, triple_keys
 from features.word_level.lookups import given_links
 from features.word_level.tokens import TokenTable, describe
 from features.word_level.training_text import PARTS, ContextCounts, TrainingText, part_of, with_text
-from features.word_quality import WordQuality
-from tests.factories import refuses
+from tests.factories import TOKENIZERS, corpus, paired, refuses
 
-PAIRS = [("the red house", "la casa roja"), ("a cat", "un gato"), ("the cat sleeps", "el gato duerme")] * 60
 ROWS = [("the red cat", "el rojo gato", "el gato rojo"), ("a house", "una casa", "una casa")] * PARTS
 
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
-    def corpus() -> ParallelCorpus:
-        return ParallelCorpus.from_lines(PAIRS, Tokenizer("en"), Tokenizer("es"))
-
+    pairs = [("the red house", "la casa roja"), ("a cat", "un gato"), ("the cat sleeps", "el gato duerme")]
     parts = parts_needed([{"kind": "word_quality"}])
-    return build(corpus, tmp_path_factory.mktemp("bundle"), parts)
+    return build(lambda: corpus(pairs * 60, TOKENIZERS), tmp_path_factory.mktemp("bundle"), parts)
 
 
-def segments(rows: Sequence[tuple[str, str, str]]) -> Segments:
-    columns = {"source": [row[0] for row in rows], "target": [row[1] for row in rows]}
-    return Segments.from_columns(columns, Tokenizer("en"), Tokenizer("es"))
+def segments(rows: Sequence[Sequence[str]]) -> Segments:
+    return paired(rows, TOKENIZERS)
 
 
-def word_quality(bundle: Bundle, **settings: object) -> WordQuality:
-    made = make_extractor({"kind": "word_quality", **settings}, bundle)
-    assert isinstance(made, WordQuality)
-    return made
+def word_quality(bundle: Bundle, **settings: object) -> Any:
+    return make_extractor({"kind": "word_quality", **settings}, bundle)
 
 
-def looked_up(
-    bundle: Bundle, rows: Sequence[tuple[str, str, str]], *, own: bool
-) -> tuple[TokenTable, TrainingText]:
+def looked_up(bundle: Bundle, rows: Sequence[tuple[str, str, str]], *, own: bool) -> TokenTable:
     knowledge, batch = word_quality(bundle), segments(rows)
     labels = {"post_edit": [row[2] for row in rows]}
     text = TrainingText.fit(batch, labels, ["post_edit"], knowledge.aligner)
-    return with_text(describe(batch, knowledge, frozenset()), text, is_training=own), text
+    return with_text(describe(batch, knowledge, frozenset()), text, is_training=own)
 
 
 def column(table: TokenTable, name: str) -> np.ndarray:
@@ -63,7 +55,7 @@ def column(table: TokenTable, name: str) -> np.ndarray:
 @pytest.mark.slow
 def test_a_word_has_its_share_among_those_that_follow_its_left_neighbour(bundle: Bundle) -> None:
     """`el` is followed by `gato` in all of 8 post-edits: 8 / (8 + 1); by `rojo` in none."""
-    table, _ = looked_up(bundle, ROWS, own=False)
+    table = looked_up(bundle, ROWS, own=False)
     share, margin = column(table, "text_before_share"), column(table, "text_before_margin")
     np.testing.assert_allclose(share[:3], [8 / 17, 0, 0], rtol=1e-6)  # el begins 8 of 16 texts
     np.testing.assert_allclose(margin[:3], [0, 8 / 9, 0], rtol=1e-6)
@@ -75,7 +67,7 @@ def test_a_training_segment_is_not_looked_up_in_its_own_text(bundle: Bundle) -> 
     """A post-edit that no other segment shares says nothing of its own segment."""
     rows = [*ROWS[:-1], ("the wolf", "xyz abc", "xyz abc")]
     for own, expected in ((True, 0.0), (False, 0.5)):
-        table, _ = looked_up(bundle, rows, own=own)
+        table = looked_up(bundle, rows, own=own)
         np.testing.assert_allclose(column(table, "text_before_share")[-1], expected)
 
 
@@ -91,9 +83,8 @@ def test_references_of_tokenised_segments_are_tokenised(bundle: Bundle) -> None:
 @pytest.mark.slow
 def test_gaps_know_what_stands_between_their_words(bundle: Bundle) -> None:
     rows = [("the red house", "la roja", "la casa roja")] * PARTS
-    table, _ = looked_up(bundle, rows, own=False)
-    names = table.gap_names
-    gap = dict(zip(names, table.gaps[1], strict=True))
+    table = looked_up(bundle, rows, own=False)
+    gap = dict(zip(table.gap_names, table.gaps[1], strict=True))
     assert gap["text_adjacent"] == 0
     np.testing.assert_allclose(gap["text_apart"], np.log1p(PARTS), rtol=1e-6)
     np.testing.assert_allclose(gap["text_between"], PARTS / (PARTS + 1), rtol=1e-6)
@@ -104,9 +95,8 @@ def test_a_fitted_extractor_scores_alike_after_saving(bundle: Bundle, tmp_path: 
     batch = segments(ROWS)
     texts = {name: [row[2] for row in ROWS] for name in ("post_edit", "reference")}
     fitted = word_quality(bundle, texts=["post_edit", "reference"], rounds=3).fit(batch, texts)
-    (tmp_path / "model").mkdir()
-    fitted.save(tmp_path / "model")
-    again = word_quality(bundle, texts=["post_edit", "reference"], rounds=3).restore(tmp_path / "model")
+    fitted.save(tmp_path)
+    again = word_quality(bundle, texts=["post_edit", "reference"], rounds=3).restore(tmp_path)
     np.testing.assert_array_equal(again.extract(batch), fitted.extract(batch))
 
 
@@ -142,11 +132,11 @@ def test_triples_tell_apart_what_pairs_do_not(bundle: Bundle) -> None:
     assert keys["two_after"][0] == keys["two_after"][6] != keys["two_after"][3]
 
 
-def world(n: int = 400) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(contexts, words, parts) of tokens; few contexts and words, so that they meet again."""
-    rng = np.random.default_rng(3)
-    contexts, words = rng.integers(0, 12, (2, n)).astype(np.uint64)
-    return contexts, words, part_of(np.arange(n) // 10, n // 10)
+def world() -> tuple[np.ndarray, np.ndarray, np.ndarray, ContextCounts]:
+    """(contexts, words, parts, counts) of tokens; few contexts and words, so that they meet again."""
+    contexts, words = np.random.default_rng(3).integers(0, 12, (2, 400)).astype(np.uint64)
+    part = part_of(np.arange(400) // 10, 40)
+    return contexts, words, part, ContextCounts.fit(contexts, words, part)
 
 
 def by_hand(
@@ -160,8 +150,7 @@ def by_hand(
 
 
 def test_columns_of_new_text_are_counts_of_all() -> None:
-    contexts, words, part = world()
-    counts = ContextCounts.fit(contexts, words, part)
+    contexts, words, _, counts = world()
     nobody = np.zeros(len(words), bool)
     asked = [(0, 3), (5, 11), (11, 0), (99, 1), (4, 99)]
     got = counts.columns(*np.array(asked, np.uint64).T)
@@ -170,8 +159,7 @@ def test_columns_of_new_text_are_counts_of_all() -> None:
 
 
 def test_a_training_segment_is_looked_up_in_the_other_parts() -> None:
-    contexts, words, part = world()
-    counts = ContextCounts.fit(contexts, words, part)
+    contexts, words, part, counts = world()
     got = counts.columns(contexts, words, part)
     expected = [
         by_hand(contexts, words, int(c), int(w), part == p)
@@ -181,8 +169,7 @@ def test_a_training_segment_is_looked_up_in_the_other_parts() -> None:
 
 
 def test_what_is_saved_says_the_same_and_damage_is_seen(tmp_path: Path) -> None:
-    contexts, words, part = world()
-    counts = ContextCounts.fit(contexts, words, part)
+    contexts, words, _, counts = world()
     counts.save(tmp_path / "counts")
     loaded = ContextCounts.load(tmp_path / "counts")
     np.testing.assert_array_equal(loaded.columns(contexts, words), counts.columns(contexts, words))
@@ -195,11 +182,6 @@ near = st.integers(0, 40) | st.integers(LARGEST - 40, LARGEST) | st.integers(2**
 keys = st.lists(near | st.integers(0, LARGEST), max_size=60)
 
 
-def by_search(known: np.ndarray, wanted: np.ndarray) -> tuple[list[int], list[bool]]:
-    there = {key: place for place, key in enumerate(known.tolist())}
-    return [there.get(key, 0) for key in wanted.tolist()], [key in there for key in wanted.tolist()]
-
-
 @pytest.mark.slow
 @settings(max_examples=300)
 @given(keys, keys)
@@ -207,7 +189,9 @@ def test_crowded_and_spread_keys_are_found(known: list[int], others: list[int]) 
     ascending = np.unique(np.array(known, np.uint64))
     wanted = np.array([*known, *others], np.uint64)
     place, there = places(ascending, wanted)
-    assert (place.tolist(), there.tolist()) == by_search(ascending, wanted)
+    by_key = {key: place for place, key in enumerate(ascending.tolist())}
+    assert place.tolist() == [by_key.get(key, 0) for key in wanted.tolist()]
+    assert there.tolist() == [key in by_key for key in wanted.tolist()]
 
 
 BOTH = frozenset(("annotation_source", "annotation_target"))
