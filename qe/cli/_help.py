@@ -20,19 +20,9 @@ _TYPES = {int: "N", float: "X", str: "TEXT", Path: "PATH"}
 
 def help_text(commands: "Mapping[str, Command]", name: str, default: str) -> str:
     """The help of a command; that of the default one lists the others."""
-    command = commands[name]
     others = {other: one for other, one in commands.items() if other != name == default}
-    arguments = [one for one in command.options if not one.names]
-    shown = [_value(one) if one.required or one.metavar else f"[{_value(one)}]" for one in arguments]
-    usage = ["qe", *command.path.split(), "[OPTIONS]", *shown, *(["COMMAND"] if others else [])]
-    panels: dict[str, list[tuple[str, str]]] = {}
-    for option in command.options:
-        names = ", ".join(sorted(option.names, key=len)) + "".join(f"/{name}" for name in option.opposites)
-        row = f"{names} {_value(option)}".strip(), _described(option)
-        panels.setdefault(option.title, []).append(row)
-    panels.setdefault(_LAST if _LAST in panels else "options", []).append(("-h, --help", _HELP))
-    panels = {title: panels[title] for title in sorted(panels, key=_LAST.__eq__)}  # output is the last
-    return _page(command.text, usage, {**panels, **_purposes(others)})
+    usage = usage_words(commands[name], bool(others))
+    return _page(commands[name].text, usage, {**panels_of(commands[name]), **_purposes(others)})
 
 
 def group_help(commands: "Mapping[str, Command]", verb: str, purpose: str) -> str:
@@ -94,6 +84,23 @@ def described(text: str, width: int) -> list[str]:
         shown = [line.replace("\xa0", " ") for line in wrapped]
         lines += [*(f"{line} \\" for line in shown[:-1]), *shown[-1:]]
     return lines
+
+
+def usage_words(command: "Command", has_commands: bool = False) -> list[str]:
+    arguments = [one for one in command.options if not one.names]
+    shown = [_value(one) if one.required or one.metavar else f"[{_value(one)}]" for one in arguments]
+    return ["qe", *command.path.split(), "[OPTIONS]", *shown, *["COMMAND"] * has_commands]
+
+
+def panels_of(command: "Command") -> dict[str, list[tuple[str, str]]]:
+    """Title -> names and help of its options, in the order of their first options; output is the last."""
+    panels: dict[str, list[tuple[str, str]]] = {}
+    for option in command.options:
+        names = ", ".join(sorted(option.names, key=len)) + "".join(f"/{name}" for name in option.opposites)
+        row = f"{names} {_value(option)}".strip(), _described(option)
+        panels.setdefault(option.title, []).append(row)
+    panels.setdefault(_LAST if _LAST in panels else "options", []).append(("-h, --help", _HELP))
+    return {title: panels[title] for title in sorted(panels, key=_LAST.__eq__)}
 
 
 def _value(option: "Option") -> str:
