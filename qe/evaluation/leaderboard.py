@@ -178,14 +178,6 @@ class Outputs:
         return METRICS.get(metric)().score(self.sign * self.gold, self.sign * self.predicted)
 
 
-def outputs_of(folder: Path) -> Outputs:
-    run = _run(folder)
-    table = _predictions(folder, run.nested is not None)
-    sign = LabelScale(**run.data.label.model_dump()).sign
-    metric = run.experiment.evaluation.metric
-    return Outputs(table["gold"].to_numpy(), table["chosen"].to_numpy(), sign, metric)
-
-
 def are_of_one_data_set(folders: Sequence[Path]) -> bool:
     tables = [_predictions(folder, nested=False)[["id", "gold"]] for folder in folders]
     return all(table.equals(tables[0]) for table in tables)
@@ -348,7 +340,13 @@ def board_of_pairs(
     folders: Sequence[Path], *, baseline: Path | None = None, samples: int | None = None, seed: int = 0
 ) -> BoardOfPairs:
     """The board of runs on two data sets or more; runs that differ in their data alone are one system."""
-    runs = {folder: outputs_of(folder) for folder in folders}
+    runs = {}
+    for folder in folders:
+        report = _run(folder)
+        table = _predictions(folder, report.nested is not None)
+        sign = LabelScale(**report.data.label.model_dump()).sign
+        gold, predicted = table["gold"].to_numpy(), table["chosen"].to_numpy()
+        runs[folder] = Outputs(gold, predicted, sign, report.experiment.evaluation.metric)
     reports = {folder: read_json("the report of the run", folder / "report.json") for folder in folders}
     data = _data_names(reports)
     systems = _systems(reports, data)

@@ -244,14 +244,14 @@ def bucket_notes(report: BucketReport, titles: Titles = title_of) -> list[str]:
         f"buckets: p corrected ({report.family['correction']}) within families of comparisons ({sizes}: all"
         " buckets of all kinds); 95 % intervals: jackknife, uncorrected"
     ]
+    dependences = report.dependences
     if _too_many_pairs(report):
-        return [
-            *lines,
-            f"buckets: more than {PAIRS_LIMIT} pairs of systems are too many for tables: --json has them",
-            *(f"note: {note}" for note in report.notes),
-        ]
-    for by in dict.fromkeys(item.kind for item in report.dependences):
-        own = [item for item in report.dependences if item.kind == by]
+        dependences = ()
+        lines.append(
+            f"buckets: more than {PAIRS_LIMIT} pairs of systems are too many for tables: --json has them"
+        )
+    for by in dict.fromkeys(item.kind for item in dependences):
+        own = [item for item in dependences if item.kind == by]
         for pair in dict.fromkeys((item.system, item.baseline) for item in own):
             told = [
                 f"{titles(item.metric)} {verdict(item, report.level)}"
@@ -292,22 +292,21 @@ def _word_scores(part: str, report: WordReport) -> Table:
     metrics = shown_metrics(report)
     columns = [Column("System"), *(Column(TITLES[m], m, drop=place) for place, m in enumerate(metrics))]
     names = sorted(report.scores, key=lambda name: -report.scores[name]["mcc"])
-    return Table(title, columns, [[name, *(_word_cell(report, name, m) for m in metrics)] for name in names])
+    rows: list[list[str]] = []
+    for name in names:
+        scores, bounds = report.scores[name], report.ci[name] if report.ci else {}
+        cells = [estimate(scores.get(metric), bounds.get(metric)) for metric in metrics]
+        if "ece" in scores:
+            error, chance = scores["ece"], scores["ece_by_chance"]
+            both = {"value": error, "by chance": chance}
+            cells[-1] = NumberText(number(error), f"(chance {number(chance)})", value=both)
+        rows.append([name, *cells])
+    return Table(title, columns, rows)
 
 
 def shown_metrics(report: WordReport) -> list[str]:
     calibrated = any("ece" in scores for scores in report.scores.values())
     return [*WORD_METRICS, *(["ece"] if calibrated else [])]
-
-
-def _word_cell(report: WordReport, name: str, metric: str) -> NumberText:
-    if metric == "ece" and metric in report.scores[name]:
-        error, chance = report.scores[name][metric], report.scores[name]["ece_by_chance"]
-        return NumberText(
-            number(error), f"(chance {number(chance)})", value={"value": error, "by chance": chance}
-        )
-    bounds = report.ci[name].get(metric) if report.ci else None
-    return estimate(report.scores[name].get(metric), bounds)
 
 
 def word_notes(reports: dict[str, WordReport]) -> list[str]:

@@ -152,18 +152,16 @@ def pipeline(program: str, folder: Path, mode: str) -> Iterator[Pipeline | None]
         yield None
         return
     with TemporaryDirectory(prefix="qe-apertium-") as changed:
-        (Path(changed) / "modes").mkdir()
+        modes = Path(changed) / "modes"
+        modes.mkdir()
         after: list[str | Command] = []
         for stage in _stages(stages["after"]):
-            after.append(stage if isinstance(stage, tuple) else f"after{len(after)}")
+            name = f"after{len(after)}"
+            after.append(stage if isinstance(stage, tuple) else name)
             if isinstance(stage, str):
-                _write_mode(changed, f"after{len(after) - 1}", stage)
-        _write_mode(changed, "before", stages["before"])
+                (modes / f"{name}.mode").write_text(stage, "utf-8", newline="")
+        (modes / "before.mode").write_text(stages["before"], "utf-8", newline="")
         yield Pipeline(program, changed, stages["tagger"], tuple(after))
-
-
-def _write_mode(folder: str, name: str, stages: str) -> None:
-    (Path(folder) / "modes" / f"{name}.mode").write_text(stages, "utf-8", newline="")
 
 
 def paragraphs(lines: Sequence[str]) -> str:

@@ -85,19 +85,20 @@ class ApertiumTagger:
                 yield from blocks
 
     def _chunk(self, paths: tuple[Path, Path], texts: Sequence[Sequence[str]]) -> list[str]:
-        return [
-            block_of([(form, *_reading(analysis)) for form, analysis in zip(text, analyses, strict=True)])
-            for text, analyses in zip(texts, self._analyse(paths, texts), strict=True)
-        ]
-
-    def _analyse(self, paths: tuple[Path, Path], texts: Sequence[Sequence[str]]) -> list[list[str]]:
         shown = [[STOP, *(_escaped(token) for token in text), STOP] for text in texts]
-        text = "".join(" ".join(tokens) + "\n\0" for tokens in shown)
-        analysed, _ = call(["lt-proc", "-z", "-w", str(paths[0])], text)
+        joined = "".join(" ".join(tokens) + "\n\0" for tokens in shown)
+        analysed, _ = call(["lt-proc", "-z", "-w", str(paths[0])], joined)
         analyses: dict[int, list[str]] = {}
         for rows, tagged in self._tagged(paths[1], analysed.split("\0")[: len(texts)]):
-            analyses |= zip(rows, _analyses_of_lines(tagged, [shown[i] for i in rows]), strict=True)
-        return [analyses[i][1:-1] for i in range(len(texts))]
+            lines = tagged.split("\n")[:-1]
+            if len(lines) != len(rows):
+                raise InputError(f"apertium-tagger gave {len(lines)} lines for {len(rows)} texts")
+            for row, line in zip(rows, lines, strict=True):
+                analyses[row] = _analyses(line, shown[row])[1:-1]
+        return [
+            block_of([(form, *_reading(one)) for form, one in zip(text, analyses[i], strict=True)])
+            for i, text in enumerate(texts)
+        ]
 
     def _tagged(self, path: Path, analysed: Sequence[str]) -> list[tuple[list[int], str]]:
         def run(batch: Sequence[str]) -> tuple[str, str]:
@@ -189,7 +190,8 @@ def tagger(name: str, language: str, other_language: str, texts_per_process: int
     if not added:
         return _tagger(first, language, other_language, texts_per_process)
     base = _tagger(first, language, other_language, texts_per_process) if first else None
-    return Combined(base, tuple(_addition(part, language) for part in added))
+    programs = (Hunspell(language) if part == "hunspell" else LinkGrammar(language) for part in added)
+    return Combined(base, tuple(programs))
 
 
 def _parts(name: str) -> list[str]:
@@ -198,12 +200,6 @@ def _parts(name: str) -> list[str]:
     while len(parts) > 1 and parts[-1] in ADDED:
         added.insert(0, parts.pop())
     return ["+".join(parts), *added]
-
-
-def _addition(name: str, language: str) -> Addition:
-    if name == "hunspell":
-        return Hunspell(language)
-    return LinkGrammar(language)
 
 
 @dataclass(frozen=True)
@@ -304,13 +300,6 @@ def annotated(
     name = digest(annotator.fingerprint, tokens.fingerprint)
     kept = Cache(cache).get("annotations", name, TEXTS, blocks)
     return tuple(kept)
-
-
-def _analyses_of_lines(tagged: str, texts: Sequence[Sequence[str]]) -> list[list[str]]:
-    lines = tagged.split("\n")[:-1]
-    if len(lines) != len(texts):
-        raise InputError(f"apertium-tagger gave {len(lines)} lines for {len(texts)} texts")
-    return [_analyses(line, text) for line, text in zip(lines, texts, strict=True)]
 
 
 def _analyses(tagged: str, tokens: Sequence[str]) -> list[str]:

@@ -166,17 +166,9 @@ def bucket_row(pair: Pair) -> dict[str, Any]:
     bucket = pair.bucket or Bucket("", "", 0)
     values = pair.to_json()
     names = {name: values.pop(name) for name in ("system", "baseline", "metric")}
+    place = {"kind": bucket.kind, "bucket": bucket.label, "segments": bucket.segments}
     scores = {"score": pair.scores[0], "baseline_score": pair.scores[1]}
-    return plain_fields(
-        {
-            "kind": bucket.kind,
-            "bucket": bucket.label,
-            "segments": bucket.segments,
-            **names,
-            **scores,
-            **values,
-        }
-    )
+    return plain_fields({**place, **names, **scores, **values})
 
 
 def compare_in_buckets(

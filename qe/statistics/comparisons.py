@@ -23,7 +23,6 @@ from qe.statistics.family import (
     ResamplingSettings,
     Table,
     copies_of,
-    reversed_result,
 )
 from qe.statistics.intervals import (
     bca_interval,
@@ -324,7 +323,7 @@ class Comparisons:
             tested = {}
             if pairs and len(distinct) > 1:
                 tested = self.scored.permuted(metric, distinct, self.settings, self.levels.single)
-            tested |= {(b, a): reversed_result(result) for (a, b), result in tested.items()}
+            tested |= {(b, a): replace(one, difference=-one.difference) for (a, b), one in tested.items()}
             same = TestResult(0.0, 1.0, name, self.levels.reach.unit, 0, "two-sided", True)
             for a, b in pairs:
                 result = same if first[a] == first[b] else tested[first[a], first[b]]
@@ -411,10 +410,11 @@ class Result:
         keys = [*table.copies, *table.twins, *(key for keys in table.members.values() for key in keys)]
         results = {}
         for a, b, metric in keys if self.results else ():
-            tested = (a, b, metric) in self.results
-            results[a, b, metric] = (
-                self.results[a, b, metric] if tested else reversed_result(self.results[b, a, metric])
-            )
+            result = self.results.get((a, b, metric))
+            if result is None:
+                reverse = self.results[b, a, metric]
+                result = replace(reverse, difference=-reverse.difference)
+            results[a, b, metric] = result
         return replace(self, table=table, results=results, tested=table.corrected(results) if results else {})
 
     def clusters(self) -> dict[str, list[list[str]]]:

@@ -145,7 +145,22 @@ class ResamplingSettings:
         for unit in self.exchanges:
             known_name("exchange", unit, EXCHANGES)
         check_tail(self.tail)
-        self._check_exchange()
+        at_once = self.test in ALL_AT_ONCE
+        if self.exchange is not None and not at_once and self.test != "ar":
+            raise InputError(
+                f"the test '{self.test}' exchanges nothing, but exchange is '{self.exchange}'",
+                remedy="leave it out, or use the test 'ar'",
+            )
+        if at_once and (len(self.exchanges) > 1 or self.exchanges[0] not in PERMUTED):
+            raise InputError(
+                f"the test '{self.test}' exchanges {' or '.join(PERMUTED)}, but exchange is"
+                f" '{self.exchange}'",
+                remedy="use the test 'ar' for other claims",
+            )
+        if at_once and self.tail != "two-sided":
+            raise InputError(
+                f"the test '{self.test}' is two-sided, but tail is '{self.tail}'", remedy="use the test 'ar'"
+            )
         if self.samples:
             check_enough(self.samples, level=self.level)
         check_shares(confidence=self.confidence, level=self.level)
@@ -165,24 +180,6 @@ class ResamplingSettings:
     def correction(self) -> str:
         """How p-values are corrected; `in the test` if they hold for all pairs already (Tukey)."""
         return IN_TEST if self.test in ALL_AT_ONCE else self.correct
-
-    def _check_exchange(self) -> None:
-        at_once = self.test in ALL_AT_ONCE
-        if self.exchange is not None and not at_once and self.test != "ar":
-            raise InputError(
-                f"the test '{self.test}' exchanges nothing, but exchange is '{self.exchange}'",
-                remedy="leave it out, or use the test 'ar'",
-            )
-        if at_once and (len(self.exchanges) > 1 or self.exchanges[0] not in PERMUTED):
-            raise InputError(
-                f"the test '{self.test}' exchanges {' or '.join(PERMUTED)}, but exchange is"
-                f" '{self.exchange}'",
-                remedy="use the test 'ar' for other claims",
-            )
-        if at_once and self.tail != "two-sided":
-            raise InputError(
-                f"the test '{self.test}' is two-sided, but tail is '{self.tail}'", remedy="use the test 'ar'"
-            )
 
 
 Verdict = Literal["different", "different, within the margin", "equivalent", "undecided", "cannot be decided"]
@@ -334,8 +331,14 @@ class Table:
     def corrected(self, results: Mapping[Key, TestResult]) -> dict[Key, Pair]:
         """Corrects the p-values within families, and withholds those that the data cannot decide."""
         pairs = {key: Pair(*key, results[key], results[key].p) for key in self.copies}
-        for name, keys in self.members.items():
-            pairs |= self._corrected(name, {key: results[key] for key in keys})
+        method = "none" if self.settings.correction == IN_TEST else self.settings.correction
+        for family, keys in self.members.items():
+            factor = self.factor(sum(not np.isnan(results[key].p) for key in keys))
+            answered = [self._answered(results[key], factor) for key in keys]
+            # What cannot be decided was tested: it keeps its place among the comparisons.
+            p_values = [1.0 if item.undecided else item.p for item in answered]
+            for key, item, p in zip(keys, answered, correct(p_values, method), strict=True):
+                pairs[key] = Pair(*key, item, math.nan if item.undecided else float(p), family)
         for twin, key in self.twins.items():
             result = replace(pairs[key].result, difference=results[twin].difference)
             pairs[twin] = Pair(*twin, result, pairs[key].p_corrected, pairs[key].family)
@@ -345,19 +348,6 @@ class Table:
         key = self.twins.get(key, key)
         sizes = (len(keys) for keys in self.members.values() if key in keys)
         return self._answered(result, self.factor(next(sizes, 1)))
-
-    def _corrected(self, family: str, results: Mapping[Key, TestResult]) -> dict[Key, Pair]:
-        factor = self.factor(sum(not np.isnan(result.p) for result in results.values()))
-        answered = {key: self._answered(result, factor) for key, result in results.items()}
-        # What cannot be decided was tested: it keeps its place among the comparisons.
-        p_values = [1.0 if answered[key].undecided else result.p for key, result in results.items()]
-        corrected = correct(
-            p_values, "none" if self.settings.correction == IN_TEST else self.settings.correction
-        )
-        return {
-            key: Pair(*key, item, math.nan if item.undecided else float(p), family)
-            for (key, item), p in zip(answered.items(), corrected, strict=True)
-        }
 
     def factor(self, comparisons: int) -> int:
         """The factor by which the correction multiplies the smallest of so many p-values, at least."""
@@ -400,10 +390,6 @@ class Table:
             "copies": len(self.copies) + len(self.twins),
             "error_uncorrected": experimentwise_error(self.settings.level, self.largest),
         }
-
-
-def reversed_result(result: TestResult) -> TestResult:
-    return replace(result, difference=-result.difference)
 
 
 def _family(metric: str, scope: Scope, undirected: Sequence[str]) -> str:

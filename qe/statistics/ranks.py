@@ -98,24 +98,17 @@ def rank_intervals(
             winner, loser = (a, b) if gain > 0 else (b, a)
             better[loser] += 1
             worse[winner] += 1
-    ranges = _bootstrap_ranks(virtual_scores, level) if virtual_scores else {}
+    ranges: dict[str, tuple[int, int]] = {}
+    scores = np.array(list(virtual_scores.values()))
+    for name, own in () if np.isnan(scores).any() else zip(virtual_scores, scores, strict=True):
+        best, worst = 1 + (scores > own).sum(axis=0), (scores >= own).sum(axis=0)
+        low = np.quantile(best, level / 2, method="lower")
+        high = np.quantile(worst, 1 - level / 2, method="higher")
+        ranges[name] = (int(low), int(high))
     return {
         name: RankInterval((1 + better[name], len(systems) - worse[name]), ranges.get(name))
         for name in systems
     }
-
-
-def _bootstrap_ranks(virtual_scores: Mapping[str, FloatArray], level: float) -> dict[str, tuple[int, int]]:
-    scores = np.stack(list(virtual_scores.values()))
-    if np.isnan(scores).any():
-        return {}
-    intervals = {}
-    for name, own in zip(virtual_scores, scores, strict=True):
-        best, worst = 1 + (scores > own).sum(axis=0), (scores >= own).sum(axis=0)
-        low = np.quantile(best, level / 2, method="lower")
-        high = np.quantile(worst, 1 - level / 2, method="higher")
-        intervals[name] = (int(low), int(high))
-    return intervals
 
 
 def _span(ranks: tuple[int, int]) -> str:

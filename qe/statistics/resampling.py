@@ -1,7 +1,7 @@
 """Tests by resampling: paired bootstrap, approximate randomization, all pairs after Tukey and Scheffé."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from math import comb
 from typing import Any, Literal, get_args
@@ -182,7 +182,7 @@ def randomization_tests(
     a, b = as_runs(system, "statistics of the system"), as_runs(baseline, "statistics of the baseline")
     unit = exchange or "segment"
     _check_shapes(a, b, unit)
-    pool = _Pool.from_runs(group_sums(a, groups), group_sums(b, groups), unit)
+    pool = _Pool(group_sums(a, groups), group_sums(b, groups), unit)
     sums, exact = pool.exchanged(samples, seed)
     label = _label(unit, len(a), groups)
     units = _label("segment", 1, groups) if unit == "any" else label
@@ -268,26 +268,20 @@ def _check_shapes(a: FloatArray, b: FloatArray, unit: str) -> None:
         )
 
 
-@dataclass(frozen=True, eq=False)
 class _Pool:
-    system_sums: FloatArray
-    total: FloatArray
-    differences: FloatArray
-    parts: FloatArray | None
-    take: int
-
-    @classmethod
-    def from_runs(cls, a: FloatArray, b: FloatArray, unit: str) -> "_Pool":
-        system_sums = a.sum(axis=(0, 1))
-        total = system_sums + b.sum(axis=(0, 1))
+    def __init__(self, a: FloatArray, b: FloatArray, unit: str) -> None:
+        self.system_sums = a.sum(axis=(0, 1))
+        self.total = self.system_sums + b.sum(axis=(0, 1))
+        self.parts: FloatArray | None = None
+        self.take, self.differences = len(a), np.empty((0, 0))
         if unit in ("run", "any"):
             if unit == "run":
                 a, b = a.sum(axis=1, keepdims=True), b.sum(axis=1, keepdims=True)
-            return cls(
-                system_sums, total, np.empty((0, 0)), np.concatenate([a, b]).transpose(1, 0, 2), len(a)
-            )
-        differences = (b - a).reshape(-1, a.shape[2]) if unit == "segment-run" else (b - a).sum(axis=0)
-        return cls(system_sums, total, differences, None, 0)
+            self.parts = np.concatenate([a, b]).transpose(1, 0, 2)
+        elif unit == "segment-run":
+            self.differences = (b - a).reshape(-1, a.shape[2])
+        else:
+            self.differences = (b - a).sum(axis=0)
 
     def exchanged(self, samples: int, seed: int) -> tuple[FloatArray, bool]:
         most = max(samples, ENUMERATED)

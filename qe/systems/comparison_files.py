@@ -128,21 +128,20 @@ def page(
 def _segments(
     comparison: SystemsComparison, source: Texts | None
 ) -> Iterator[tuple[str, str, list[tuple[str, list[ShownSegment]]]]]:
+    kinds = comparison.buckets.buckets if comparison.buckets else ()
     every = changes(comparison, SHOWN)
     for (system, metric), of_metric in groupby(every, lambda change: (change.system, change.metric)):
-        by_change = [
-            (name, [_shown_segment(comparison, change, source) for change in changes])
-            for name, changes in groupby(of_metric, lambda change: change.change)
-        ]
+        by_change = []
+        for name, of_name in groupby(of_metric, lambda change: change.change):
+            shown = []
+            for change in of_name:
+                row = change.segment - 1
+                own, other = change.system_text.split(), change.baseline_text.split()
+                bands = {item.name: item.label(row) for item in kinds}
+                text = None if source is None else source.lines[row]
+                shown.append(ShownSegment(change, text, marked(other, own), marked(own, other), bands))
+            by_change.append((name, shown))
         yield system, metric, by_change
-
-
-def _shown_segment(comparison: SystemsComparison, change: Change, source: Texts | None) -> ShownSegment:
-    row = change.segment - 1
-    own, other = change.system_text.split(), change.baseline_text.split()
-    bands = {item.name: item.label(row) for item in comparison.buckets.buckets} if comparison.buckets else {}
-    text = None if source is None else source.lines[row]
-    return ShownSegment(change, text, marked(other, own), marked(own, other), bands)
 
 
 def marked(words: Sequence[str], counterpart: Sequence[str]) -> Marked:
@@ -167,7 +166,15 @@ def write(
     files.write(folder / "changes.txt", "".join(map(change_text, changed)))
     lines = (json.dumps(asdict(change), ensure_ascii=False) for change in changed)
     files.write(folder / "changes.jsonl", "".join(f"{line}\n" for line in lines))
-    _write_segments(comparison, folder / "segments.tsv")
+    path, columns = folder / "segments.tsv", ["system", "run", "segment", *comparison.metrics]
+    types = dict.fromkeys(columns, pa.string())
+    with atomic_file(path) as temporary, table_writer(temporary, path, types) as write_rows:
+        for system in comparison.scores:
+            by_metric = [comparison.segment_scores(system, metric) for metric in comparison.metrics]
+            for run, scores in enumerate(zip(*by_metric, strict=True), start=1):
+                numbered = enumerate(zip(*scores, strict=True), start=1)
+                rows = ((system, run, segment, *map(float, values)) for segment, values in numbered)
+                write_rows([dict(zip(columns, row, strict=True)) for row in rows])
     save(runs_plot(comparison), folder / "runs.png")
     if comparison.single_runs:
         save(by_runs_plot(comparison.single_runs), folder / "by-runs.png")
@@ -187,15 +194,3 @@ def _write_buckets(comparison: SystemsComparison, folder: Path) -> Mapping[str, 
             save(figure, path, dpi=100)
             plots[item.name] = path.read_bytes()
     return plots
-
-
-def _write_segments(comparison: SystemsComparison, path: Path) -> None:
-    columns = ["system", "run", "segment", *comparison.metrics]
-    types = dict.fromkeys(columns, pa.string())
-    with atomic_file(path) as temporary, table_writer(temporary, path, types) as write:
-        for system in comparison.scores:
-            by_metric = [comparison.segment_scores(system, metric) for metric in comparison.metrics]
-            for run, scores in enumerate(zip(*by_metric, strict=True), start=1):
-                numbered = enumerate(zip(*scores, strict=True), start=1)
-                rows = ((system, run, segment, *map(float, values)) for segment, values in numbered)
-                write([dict(zip(columns, row, strict=True)) for row in rows])

@@ -59,23 +59,19 @@ def single_runs(comparison: SystemsComparison) -> Iterator[SingleRuns]:
         directed = comparison.metrics[item.metric].higher_is_better is not None
         runs = [len(comparison.scored.statistics[name]) for name in item.names]
         if directed and min(runs) > 1:
-            chosen = _case_runs(comparison, item)
-            cases = {name: (runs, _tested(comparison, item, runs)) for name, runs in chosen.items()}
-            numbers = tuple(_by_number(comparison, item))
+            instability = [comparison.scores[name][item.metric].instability for name in item.names]
+            own, other = (np.asarray(each.runs) for each in instability)
+            sign = 1 if comparison.metrics[item.metric].higher_is_better else -1
+            worst = [int((sign * each).argmin()) for each in (own, other)]
+            best = [int((sign * each).argmax()) for each in (own, other)]
+            middle = instability[0].median_run, instability[1].median_run
+            chosen = (worst[0], best[1]), middle, (best[0], worst[1])
+            cases = {
+                name: (places, _tested(comparison, item, places))
+                for name, places in zip(CASES, chosen, strict=True)
+            }
+            numbers = tuple(_by_number(own, other, comparison.settings.seed))
             yield SingleRuns(item.system, item.baseline, item.metric, cases, numbers)
-
-
-def _scores(comparison: SystemsComparison, pair: Pair) -> list[FloatArray]:
-    return [np.asarray(comparison.scores[name][pair.metric].instability.runs) for name in pair.names]
-
-
-def _case_runs(comparison: SystemsComparison, item: Pair) -> dict[str, tuple[int, int]]:
-    sign = 1 if comparison.metrics[item.metric].higher_is_better else -1
-    own, other = (sign * scores for scores in _scores(comparison, item))
-    first, second = (comparison.scores[name][item.metric].instability.median_run for name in item.names)
-    return dict(zip(CASES, (
-        (int(own.argmin()), int(other.argmax())), (first, second), (int(own.argmax()), int(other.argmin())),
-    ), strict=True))  # fmt: skip
 
 
 def _tested(comparison: SystemsComparison, item: Pair, runs: tuple[int, int]) -> TestResult:
@@ -85,11 +81,10 @@ def _tested(comparison: SystemsComparison, item: Pair, runs: tuple[int, int]) ->
     return Comparisons(scored, comparison.levels, comparison.settings).tests([item.names])[item.key]
 
 
-def _by_number(comparison: SystemsComparison, item: Pair) -> Iterator[ByNumber]:
-    own, other = _scores(comparison, item)
+def _by_number(own: FloatArray, other: FloatArray, seed: int) -> Iterator[ByNumber]:
     whole = own.mean() - other.mean()
     for runs in range(1, min(len(own), len(other)) + 1):
-        left, right = (_means(scores, runs, comparison.settings.seed) for scores in (own, other))
+        left, right = (_means(scores, runs, seed) for scores in (own, other))
         drawn = (left[:, None] - right).ravel()
         low, high = np.percentile(drawn, _RANGE)
         opposite = float(np.mean(np.sign(drawn) != np.sign(whole)))
@@ -125,41 +120,34 @@ class _Systems(Pilot):
 
 def needed_segments(comparison: SystemsComparison, progress: Progress = silent) -> list[NeededSegments]:
     """For each system and metric, how many segments the difference that is seen needs, by simulated tests."""
-    sizes = comparison.recipe["families"]["comparisons"]
-    return [
-        _needed(comparison, pair, max(sizes.get(pair.family, 1), 1), progress)
-        for pair in comparison.comparisons
-    ]
-
-
-def _needed(
-    comparison: SystemsComparison, pair: Pair, comparisons: int, progress: Progress
-) -> NeededSegments:
-    level = comparison.settings.level
-    samples = max(199, 10 * round(comparisons / level) - 1)
-    settings = PowerSettings(POWER, level, comparisons, _SIMULATIONS, samples, comparison.settings.seed)
-    measure, difference = comparison.scored.measures[pair.metric], pair.result.difference
-    sides = {
-        name: comparison.scored.runs(system, pair.metric)
-        for name, system in (("own", pair.system), ("other", pair.baseline))
-    }
-    segments = sides["own"].shape[1]
+    sizes, settings, entries = comparison.recipe["families"]["comparisons"], comparison.settings, []
     groups = comparison.levels.single if comparison.levels.units else None
-    index, units = group_index(np.arange(segments) if groups is None else groups, segments)
-    measure = replace(measure, columns=slice(0, sides["own"].shape[2]))
-    error, freedom = pilot_error(Scored(sides, {"": measure}), comparison.levels)
-    entry = NeededSegments(pair.system, pair.baseline, pair.metric, difference, units, None)
-    if not error > 0 or not abs(difference) > 0:
-        return entry
-    pilot = _Systems(
-        title_of(pair.metric), index, units, error, freedom, settings, float(np.sign(difference)), sides,
-        measure, comparison.settings.exchange,
-    )  # fmt: skip
-    expected = units * (pilot.expected(units) / abs(difference)) ** 2
-    if expected > _LARGEST:
-        return replace(entry, needed=int(np.ceil(expected)))
-    needed, points = needed_units(pilot, abs(difference), progress)
-    return replace(entry, needed=needed, by_size=tuple(points))
+    for pair in comparison.comparisons:
+        comparisons, difference = max(sizes.get(pair.family, 1), 1), pair.result.difference
+        samples = max(199, 10 * round(comparisons / settings.level) - 1)
+        power = PowerSettings(POWER, settings.level, comparisons, _SIMULATIONS, samples, settings.seed)
+        sides = {
+            name: comparison.scored.runs(system, pair.metric)
+            for name, system in (("own", pair.system), ("other", pair.baseline))
+        }
+        _, segments, width = sides["own"].shape
+        index, units = group_index(np.arange(segments) if groups is None else groups, segments)
+        measure = replace(comparison.scored.measures[pair.metric], columns=slice(0, width))
+        error, freedom = pilot_error(Scored(sides, {"": measure}), comparison.levels)
+        entry = NeededSegments(pair.system, pair.baseline, pair.metric, difference, units, None)
+        if error > 0 and abs(difference) > 0:
+            pilot = _Systems(
+                title_of(pair.metric), index, units, error, freedom, power, float(np.sign(difference)), sides,
+                measure, settings.exchange,
+            )  # fmt: skip
+            expected = units * (pilot.expected(units) / abs(difference)) ** 2
+            if expected > _LARGEST:
+                entry = replace(entry, needed=int(np.ceil(expected)))
+            else:
+                needed, points = needed_units(pilot, abs(difference), progress)
+                entry = replace(entry, needed=needed, by_size=tuple(points))
+        entries.append(entry)
+    return entries
 
 
 def needed_table(comparison: SystemsComparison) -> Table:

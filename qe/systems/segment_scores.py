@@ -44,13 +44,13 @@ def read_segment_scores(
 ) -> ScoredRuns:
     """Scores of the systems' segments by the texts' lines; without systems, those of the tables."""
     result = ScoredRuns()
-    chosen = [text for text in scores if _is_table(text)]
+    chosen = [text for text in scores if "=" not in text or Path(text).is_file()]
     tables = read_metric_tables(chosen)[0] if chosen else []
     names = _segments(tables, len(texts[0]) if texts else None)
     if not systems:
         systems = {name: [] for table in tables for name in table.system_names()}
     result.files = {name: {} for name in systems}
-    for text in (text for text in scores if not _is_table(text)):
+    for text in (text for text in scores if text not in chosen):
         name, runs = named_files(text, "--scores", _FORM)
         metric, _, system = name.partition(":")
         if not metric or not system:
@@ -79,10 +79,6 @@ def table_direction(table: ScoreTable) -> bool | None:
     direction = known_direction(table.name)
     turned = any(score < 0 for score in (*table.segments.values(), *table.systems.values()))
     return True if direction is False and turned else direction
-
-
-def _is_table(text: str) -> bool:
-    return "=" not in text or Path(text).is_file()
 
 
 def _lines(path: Path) -> Texts:

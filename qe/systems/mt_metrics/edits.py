@@ -1,5 +1,6 @@
 """Metrics of edits: TER, edit rates of tokens and characters, METEOR."""
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -179,9 +180,6 @@ class CharacterEditRate(Rate):
         return text.lower() if self.lowercase else text
 
 
-Functional = dict[str, bool]
-
-
 @MT_METRICS.register("meteor")
 @dataclass(frozen=True)
 class Meteor(TextMetric):
@@ -223,7 +221,12 @@ class Meteor(TextMetric):
 
     def statistics(self, hypotheses: Texts, references: Sequence[Texts]) -> FloatArray:
         tokens = [text.tokens(self.tokenize, True, self.language) for text in (hypotheses, *references)]
-        functional = _functional(tokens[1:])
+        counts: Counter[str] = Counter()
+        for side in tokens[1:]:
+            numbers: NDArray[np.int64] = np.bincount(side.ids, minlength=len(side.types))
+            counts.update(dict(zip(side.types, numbers.tolist(), strict=True)))
+        least = FUNCTION_WORDS * counts.total()
+        functional = {word: count > least for word, count in counts.items()}
         own, *others = ([*self._words(side, functional)] for side in tokens)
         found = [[meteor.statistics(*pair) for pair in zip(own, side, strict=True)] for side in others]
         every = np.array(found, np.float64)  # (references, n, 8)
@@ -234,7 +237,7 @@ class Meteor(TextMetric):
         scores = meteor.score_of(sums, self.alpha, self.beta, self.gamma)
         return np.where(sums[..., 7] > 0, 100 * scores, np.nan)
 
-    def _words(self, tokens: Tokens, functional: Functional) -> Iterator[Words]:
+    def _words(self, tokens: Tokens, functional: Mapping[str, bool]) -> Iterator[Words]:
         stems = stemmed(tokens, self.language)
         senses = senses_of(tokens.types, self.language) if self.synonyms else None
         for i in range(len(tokens)):
@@ -242,13 +245,3 @@ class Meteor(TextMetric):
             ids = tokens.ids[tokens.offsets[i] : tokens.offsets[i + 1]].tolist()
             own = senses and [senses[k] for k in ids]
             yield Words(words, stems.words(i), [functional.get(word, False) for word in words], own)
-
-
-def _functional(references: Sequence[Tokens]) -> Functional:
-    counts: dict[str, int] = {}
-    for side in references:
-        of_side: NDArray[np.int64] = np.bincount(side.ids, minlength=len(side.types))
-        for word, count in zip(side.types, of_side.tolist(), strict=True):
-            counts[word] = counts.get(word, 0) + count
-    least = FUNCTION_WORDS * sum(counts.values())
-    return {word: count > least for word, count in counts.items()}

@@ -35,15 +35,6 @@ def closest_lengths(hypotheses: Tokens, references: Sequence[Tokens]) -> NDArray
     return closest
 
 
-@dataclass(frozen=True, eq=False)
-class Shared:
-    """Hypotheses and references as tokens and ids, and (order, n_tokens) flags of n-grams that match."""
-
-    tokens: Sequence[Tokens]
-    ids: Sequence[Ids]
-    matched: NDArray[np.uint8]
-
-
 @dataclass(frozen=True)
 class NgramMetric(TextMetric):
     tokenized_by: ClassVar[Callable[[str], str] | None] = usual_tokenization
@@ -52,11 +43,14 @@ class NgramMetric(TextMetric):
     order: int = 4
     language: str = "en"
 
-    def shared(self, hypotheses: Texts, references: Sequence[Texts]) -> Shared:
+    def shared(
+        self, hypotheses: Texts, references: Sequence[Texts]
+    ) -> tuple[Sequence[Tokens], Sequence[Ids], NDArray[np.uint8]]:
+        """Tokens and ids of all sides, and (order, n_tokens) flags of n-grams that match."""
         tokens = [t.tokens(self.tokenize, self.lowercase, self.language) for t in (hypotheses, *references)]
         ids = common_ids(*tokens)
         columns = list(zip(ids, (t.offsets for t in tokens), strict=True))
-        return Shared(tokens, ids, matched_ngrams(columns[0], columns[1:], self.order))
+        return tokens, ids, matched_ngrams(columns[0], columns[1:], self.order)
 
 
 _SMOOTH_VALUES = {"floor": 0.1, "add-k": 1.0}  # sacrebleu's
@@ -112,8 +106,7 @@ class Bleu(NgramMetric):
         return self.smooth_value or _SMOOTH_VALUES.get(self.smooth, 0.0)
 
     def statistics(self, hypotheses: Texts, references: Sequence[Texts]) -> FloatArray:
-        shared = self.shared(hypotheses, references)
-        tokens, matched = shared.tokens, shared.matched
+        tokens, _, matched = self.shared(hypotheses, references)
         lengths = np.stack([tokens[0].lengths, closest_lengths(tokens[0], tokens[1:])], axis=1)
         counts = segment_counts(matched, tokens[0].offsets), ngram_counts(tokens[0].lengths, self.order)
         return np.hstack([lengths, *counts]).astype(np.float64)
@@ -172,8 +165,7 @@ class Nist(NgramMetric):
     order: int = ORDER
 
     def statistics(self, hypotheses: Texts, references: Sequence[Texts]) -> FloatArray:
-        shared = self.shared(hypotheses, references)
-        tokens, ids, matched = shared.tokens, shared.ids, shared.matched
+        tokens, ids, matched = self.shared(hypotheses, references)
         bits = segment_counts(matched * information(ids, tokens, self.order), tokens[0].offsets)
         lengths = np.stack([tokens[0].lengths, np.mean([t.lengths for t in tokens[1:]], axis=0)], axis=1)
         return np.hstack([bits, ngram_counts(tokens[0].lengths, self.order), lengths])
@@ -217,19 +209,19 @@ class Chrf(TextMetric):
         }  # fmt: skip
 
     def statistics(self, hypotheses: Texts, references: Sequence[Texts]) -> FloatArray:
-        against = np.stack([self._against(hypotheses, reference) for reference in references])
+        by_reference = []
+        for reference in references:
+            sides = [text.characters(self.lowercase, self.white_space) for text in (hypotheses, reference)]
+            parts = [_counts([(side.ids, side.offsets) for side in sides], self.order)]
+            if self.word_order > 0:
+                words = [self._words(hypotheses), self._words(reference)]
+                offsets = [side.offsets for side in words]
+                parts.append(_counts(list(zip(common_ids(*words), offsets, strict=True)), self.word_order))
+            by_reference.append(np.hstack(parts))
+        against = np.stack(by_reference)
         best = self.aggregate(against).argmax(axis=0)
         nearest: FloatArray = against[best, np.arange(len(best))]
         return nearest
-
-    def _against(self, hypotheses: Texts, reference: Texts) -> FloatArray:
-        sides = [t.characters(self.lowercase, self.white_space) for t in (hypotheses, reference)]
-        parts = [_counts([(side.ids, side.offsets) for side in sides], self.order)]
-        if self.word_order > 0:
-            words = [self._words(hypotheses), self._words(reference)]
-            offsets = [side.offsets for side in words]
-            parts.append(_counts(list(zip(common_ids(*words), offsets, strict=True)), self.word_order))
-        return np.hstack(parts)
 
     def _words(self, texts: Texts) -> Tokens:
         lines = (line.lower() for line in texts.lines) if self.lowercase else texts.lines
