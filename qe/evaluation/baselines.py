@@ -43,6 +43,5 @@ def predict(
 
 def length_features(segments: Segments) -> FloatArray:
     """(n, 2) tokens of source and target."""
-    return np.column_stack([segments.source_tokens.lengths, segments.target_tokens.lengths]).astype(
-        np.float64
-    )
+    lengths = segments.source_tokens.lengths, segments.target_tokens.lengths
+    return np.column_stack(lengths).astype(np.float64)

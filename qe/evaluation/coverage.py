@@ -109,9 +109,8 @@ def label_cuts(gold: FloatArray, scale: LabelScale) -> list[float]:
         return _fifths(gold)
     span = scale.high - scale.low
     whole = float(span).is_integer() and 2 <= span <= _MOST_STEPS
-    return [
-        float(cut) for cut in np.linspace(scale.low, scale.high, (int(span) if whole else _PARTS) + 1)[1:-1]
-    ]
+    parts = int(span) if whole else _PARTS
+    return [float(cut) for cut in np.linspace(scale.low, scale.high, parts + 1)[1:-1]]
 
 
 def _fifths(values: FloatArray) -> list[float]:

@@ -22,15 +22,7 @@ from qe.display.table import Table as DisplayTable
 from qe.statistics.buckets import BucketReport, Buckets, compare_in_buckets
 from qe.statistics.comparisons import Comparisons, Result, Scored, compare
 from qe.statistics.draws import Groups, Levels
-from qe.statistics.family import (
-    Equivalence,
-    Pair,
-    ResamplingSettings,
-    Scope,
-    Table,
-    cautions,
-    few_units,
-)
+from qe.statistics.family import Equivalence, Pair, ResamplingSettings, Scope, Table, cautions, few_units
 from qe.statistics.intervals import heavy_tails, jackknife_interval
 from qe.statistics.metric import METRICS, RankedMetric, power_of_two_scaled
 from qe.statistics.metrics.ranking import delta_avg_by_n

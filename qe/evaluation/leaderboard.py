@@ -218,12 +218,8 @@ def table(board: Leaderboard) -> Table:
     """The leaderboard, best first; figures of a paper stand last."""
     others = [metric for metric in PUBLISHED if metric != board.metric]
     published = _published_metrics(board)
-    columns = [
-        Column("", "best"),
-        Column("experiment"),
-        Column("features", drop=5),
-        Column("figures", drop=6),
-    ]
+    columns = [Column("", "best"), Column("experiment")]
+    columns += [Column("features", drop=5), Column("figures", drop=6)]
     columns += [Column(title_of(board.metric), board.metric), Column("95 % interval", "interval")]
     columns += [Column(title_of(m), m, drop=place) for place, m in enumerate(others, start=1)]
     columns += [Column("p")] if board.baseline else []

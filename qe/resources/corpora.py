@@ -10,14 +10,7 @@ import numpy as np
 
 from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
-from features.core.bundle import (
-    RESOURCES,
-    Builders,
-    Bundle,
-    builder_of,
-    plain_parts,
-    with_needs,
-)
+from features.core.bundle import RESOURCES, Builders, Bundle, builder_of, plain_parts, with_needs
 from features.core.resource import Resource, kind_of
 from features.core.segments import Segments
 from features.resources.phrase_table import BackPhraseTable, PhraseTable

@@ -11,13 +11,7 @@ import numpy as np
 from features.basics.assignments import assignments
 from features.basics.errors import InputError, did_you_mean
 from features.basics.progress import Progress, silent
-from features.core.bundle import (
-    Builders,
-    known_parts,
-    plain_parts,
-    unknown_part,
-    with_needs,
-)
+from features.core.bundle import Builders, known_parts, plain_parts, unknown_part, with_needs
 from features.core.resource import Resource
 from features.resources.annotation import KEPT, Annotation, Holds
 from features.resources.language_model import Direction, LanguageModel

@@ -15,15 +15,7 @@ from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.basics.threads import cores
 from qe.statistics.draws import Groups, Levels, group_index, group_sums, sample_blocks
-from qe.statistics.family import (
-    ALL_AT_ONCE,
-    Equivalence,
-    Key,
-    Pair,
-    ResamplingSettings,
-    Table,
-    copies_of,
-)
+from qe.statistics.family import ALL_AT_ONCE, Equivalence, Key, Pair, ResamplingSettings, Table, copies_of
 from qe.statistics.intervals import (
     bca_interval,
     jackknife_interval,

@@ -16,15 +16,7 @@ from qe.display.summary import Record
 from qe.statistics.draws import Levels
 from qe.statistics.metric import title_of
 from qe.statistics.resampling import EXCHANGES, PERMUTED, Contrasts, Exchange
-from qe.statistics.result import (
-    LEVEL,
-    Tail,
-    TestResult,
-    check_enough,
-    check_seed,
-    check_shares,
-    check_tail,
-)
+from qe.statistics.result import LEVEL, Tail, TestResult, check_enough, check_seed, check_shares, check_tail
 
 Scope = Literal["metric", "table", "all"]
 SCOPES: tuple[str, ...] = get_args(Scope)

@@ -23,14 +23,7 @@ from qe.statistics.ranks import undecided_notes
 from qe.statistics.resampling import Exchange
 from qe.statistics.result import Aggregate, Measure, TestResult, as_runs, check_enough
 from qe.systems.mt_metrics.table import SegmentScores
-from qe.systems.results import (
-    Instability,
-    System,
-    SystemsComparison,
-    SystemScore,
-    check,
-    check_lengths,
-)
+from qe.systems.results import Instability, System, SystemsComparison, SystemScore, check, check_lengths
 from qe.systems.text_metric import TextMetric, title_of
 from qe.systems.texts import Texts
 

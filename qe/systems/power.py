@@ -81,10 +81,10 @@ def _tested(comparison: SystemsComparison, item: Pair, runs: tuple[int, int]) ->
     return Comparisons(scored, comparison.levels, comparison.settings).tests([item.names])[item.key]
 
 
-def _by_number(own: FloatArray, other: FloatArray, seed: int) -> Iterator[ByNumber]:
-    whole = own.mean() - other.mean()
-    for runs in range(1, min(len(own), len(other)) + 1):
-        left, right = (_means(scores, runs, seed) for scores in (own, other))
+def _by_number(scores: FloatArray, baseline: FloatArray, seed: int) -> Iterator[ByNumber]:
+    whole = scores.mean() - baseline.mean()
+    for runs in range(1, min(len(scores), len(baseline)) + 1):
+        left, right = (_means(each, runs, seed) for each in (scores, baseline))
         drawn = (left[:, None] - right).ravel()
         low, high = np.percentile(drawn, _RANGE)
         opposite = float(np.mean(np.sign(drawn) != np.sign(whole)))
