@@ -243,7 +243,7 @@ def build(
     with _exclusive(directory, progress):
         _clear(directory)
         try:
-            manifest = _open_manifest(directory, provenance or {}, corpus, progress)
+            manifest = _open_manifest(directory, provenance or {}, corpus)
         except InputError:
             if new:
                 shutil.rmtree(directory)
@@ -374,7 +374,7 @@ def _clear(directory: Path) -> None:
 
 
 def _open_manifest(
-    directory: Path, provenance: Mapping[str, Any], corpus: Callable[[], ParallelCorpus], progress: Progress
+    directory: Path, provenance: Mapping[str, Any], corpus: Callable[[], ParallelCorpus]
 ) -> dict[str, Any]:
     if (directory / MANIFEST).is_file():
         manifest = _read_manifest(directory)

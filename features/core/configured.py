@@ -86,7 +86,16 @@ class Configured:
 
     def make(self, bundle: Bundle | None) -> Any:
         """The object, with parts from the bundle; raises InputError if the bundle lacks them."""
-        arguments = {**self.settings, **{name: self._loaded(name, bundle) for name in self._resources}}
+        arguments = dict(self.settings)
+        for name in self._resources:
+            if bundle is None:
+                raise InputError(
+                    f"{self.label} needs the resource '{name}'",
+                    remedy="name a bundle by --resources; in an experiment, a corpus or bundle under "
+                    "`resources`",
+                )
+            arguments[name] = bundle.part(self._part(name))
+            self._check_part(name, self._part(name), type(arguments[name]))
         for name in self.lists.keys() & self.settings.keys():
             arguments[name] = tuple(inner.make(bundle) for inner in self.inner(name))
         try:
@@ -155,16 +164,6 @@ class Configured:
             return str(self.settings.get(name, name))
         defaults = {entry.name: entry.default for entry in self._fields if entry.default is not MISSING}
         return str(note.part_name({**defaults, **self.settings}))
-
-    def _loaded(self, name: str, bundle: Bundle | None) -> Resource:
-        if bundle is None:
-            raise InputError(
-                f"{self.label} needs the resource '{name}'",
-                remedy="name a bundle by --resources; in an experiment, a corpus or bundle under `resources`",
-            )
-        resource = bundle.part(self._part(name))
-        self._check_part(name, self._part(name), type(resource))
-        return resource
 
     def _check_part(self, parameter: str, part: str, actual: type[Resource]) -> None:
         wanted = get_type_hints(self.kind)[parameter]
