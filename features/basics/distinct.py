@@ -33,7 +33,6 @@ def numbered(codes: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]
     return np.flatnonzero(there), (np.cumsum(there) - 1)[codes]
 
 
-Bytes = NDArray[np.uint8]
 Longs = NDArray[np.int64]
 
 _ASCII_BLANK: Final = np.array([chr(i).isspace() and i < 128 for i in range(256)])
@@ -52,26 +51,22 @@ def intern_chunks(texts: Sequence[str]) -> tuple[list[str], Longs, Longs]:
         text = "\n".join([t.replace("\n", " ") for t in texts])
     data = f"\n{text}\n".encode("utf-8", "surrogatepass")
     buffer = np.frombuffer(data, np.uint8)
-    starts, ends, offsets = _bounds(buffer)
-    ids, first = _number(buffer, starts, ends)
-    slices = zip(starts[first].tolist(), ends[first].tolist(), strict=True)
-    chunks = [data[start:end].decode("utf-8", "surrogatepass") for start, end in slices]
-    return chunks, ids, offsets
-
-
-def _bounds(data: Bytes) -> tuple[Longs, Longs, Longs]:
-    blank = _ASCII_BLANK[data]
-    lead = np.flatnonzero(_WIDE_LEAD[data])
-    lead = lead[lead < len(data) - 2]
+    blank = _ASCII_BLANK[buffer]  # whether each byte is one of a white space
+    lead = np.flatnonzero(_WIDE_LEAD[buffer])
+    lead = lead[lead < len(buffer) - 2]
     for wide in _WIDE_BLANKS:
         at = lead
         for i, byte in enumerate(wide):
-            at = at[data[at + i] == byte]
+            at = at[buffer[at + i] == byte]
         for i in range(len(wide)):
             blank[at + i] = True
     change = np.flatnonzero(blank[1:] != blank[:-1]) + 1
     starts, ends = change[::2], change[1::2]
-    return starts, ends, np.searchsorted(starts, np.flatnonzero(data == ord("\n")))
+    offsets = np.searchsorted(starts, np.flatnonzero(buffer == ord("\n")))
+    ids, first = _number(buffer, starts, ends)
+    slices = zip(starts[first].tolist(), ends[first].tolist(), strict=True)
+    chunks = [data[start:end].decode("utf-8", "surrogatepass") for start, end in slices]
+    return chunks, ids, offsets
 
 
 @numba.njit(cache=True, nogil=True)

@@ -19,15 +19,7 @@ LAYERS: Final[tuple[Layer, ...]] = ("lemma", "upos", "xpos")  # those that an an
 NOTHING = "_"  # CoNLL-U: the word has no such annotation
 OUTSIDE = "O"  # a word that is in no entity
 _COLUMNS = 10
-_COLUMN: dict[Layer, int] = {
-    "lemma": 2,
-    "upos": 3,
-    "xpos": 4,
-    "feats": 5,
-    "head": 6,
-    "deprel": 7,
-    "entity": 9,
-}
+_COLUMN: Final = {"lemma": 2, "upos": 3, "xpos": 4, "feats": 5, "head": 6, "deprel": 7, "entity": 9}
 _FORM, _HEAD, _MISC = 1, 6, 9
 _ID = re.compile(r"[0-9]{1,18}([-.][0-9]{1,18})?")
 _PLACES: Final = frozenset(map(str, range(1, 500)))  # ids of words that need no closer look

@@ -129,9 +129,11 @@ _MONTHS = frozenset(["Jan", "Feb", "Mar", "Apr", "Jun", "Jul", "Aug", "Sep", "Se
 @lru_cache(maxsize=16)
 def moses_2012_rules(language: str) -> MosesRules:
     """The rules of `tokenizer.perl` as the organisers of WMT 2012 ran it."""
+    from sacremoses.corpus import Perluniprops
+
     today = moses_rules(language)
     prefixes = moses_rules("en") if language == "es" else today
-    number, capital = _set("IsN"), _set("IsUpper")
+    number, capital = ("".join(Perluniprops().chars(name)) for name in ("IsN", "IsUpper"))
     commas = (rf"([^{number}]),([^{number}])", rf"([{number}]),([^{number}])", rf"([^{number}]),([{number}])")
     return replace(
         today,
@@ -147,12 +149,6 @@ def moses_2012_rules(language: str) -> MosesRules:
         prefixes=prefixes.prefixes - _MONTHS,
         numeric_prefixes=prefixes.numeric_prefixes - _MONTHS,
     )
-
-
-def _set(category: str) -> str:
-    from sacremoses.corpus import Perluniprops
-
-    return "".join(Perluniprops().chars(category))
 
 
 _VARIANTS = 8  # first or not (2) x what follows (4)
