@@ -207,10 +207,28 @@ def treebank_mistakes(sections: Sequence[TreebankSection], place: str) -> Iterat
     for task in sorted({task for task in tasks if tasks.count(task) > 1}):
         yield f"{place}: the task '{task}' has several treebanks; name it once"
     for number, section in enumerate(sections):
-        yield from _section_mistakes(section, tasks, f"{place}.{number}")
+        inside = f"{place}.{number}"
+        if (section.treebank is None) == (section.projected is None):
+            yield f"{inside}: name one of `treebank` and `projected`"
+        if section.treebank is not None and not section.treebank.is_file():
+            yield f"{inside}.treebank: no such file: {section.treebank}; check it, or --data-root"
+        for task in section.tasks:
+            if task not in ANNOTATORS.names:
+                yield f"{inside}.tasks: {unknown_name('task', task, ANNOTATORS.names)}"
+                continue
+            for need in ANNOTATORS.get(task).needs:
+                if need not in tasks:
+                    yield f"{inside}.tasks: '{task}' needs the task '{need}', which no treebank has"
+        for task, values in section.settings.items():
+            if task not in section.tasks:
+                yield f"{inside}.settings: {unknown_name('task', task, section.tasks)}"
+            elif task in ANNOTATORS.names:
+                known = ANNOTATORS.get(task).defaults
+                wrong = [unknown_name("setting", name, known) for name in values if name not in known]
+                yield from (f"{inside}.settings.{task}: {error}" for error in wrong)
         for name in section.programs:
             if name not in ADDED:
-                yield f"{place}.{number}.programs: {unknown_name('program', name, ADDED)}"
+                yield f"{inside}.programs: {unknown_name('program', name, ADDED)}"
 
 
 def projection_mistakes(experiment: Experiment) -> Iterator[str]:
@@ -228,24 +246,3 @@ def projection_mistakes(experiment: Experiment) -> Iterator[str]:
                 yield f"{place}.projected: the {other} side has no treebank of entities in another language"
             if experiment.resources is None:
                 yield f"{place}.projected: needs a parallel corpus; name one in `resources`"
-
-
-def _section_mistakes(section: TreebankSection, tasks: Sequence[str], place: str) -> Iterator[str]:
-    if (section.treebank is None) == (section.projected is None):
-        yield f"{place}: name one of `treebank` and `projected`"
-    if section.treebank is not None and not section.treebank.is_file():
-        yield f"{place}.treebank: no such file: {section.treebank}; check it, or --data-root"
-    for task in section.tasks:
-        if task not in ANNOTATORS.names:
-            yield f"{place}.tasks: {unknown_name('task', task, ANNOTATORS.names)}"
-            continue
-        for need in ANNOTATORS.get(task).needs:
-            if need not in tasks:
-                yield f"{place}.tasks: '{task}' needs the task '{need}', which no treebank has"
-    for task, values in section.settings.items():
-        if task not in section.tasks:
-            yield f"{place}.settings: {unknown_name('task', task, section.tasks)}"
-        elif task in ANNOTATORS.names:
-            known = ANNOTATORS.get(task).defaults
-            wrong = [unknown_name("setting", name, known) for name in values if name not in known]
-            yield from (f"{place}.settings.{task}: {error}" for error in wrong)

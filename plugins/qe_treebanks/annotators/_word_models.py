@@ -96,14 +96,11 @@ class ChoiceModel:
 
     def predict(self, tokens: Tokens, tags: Ids, hashes: Hashes | None = None) -> Ids:
         result, none = np.empty(len(tokens.ids), np.int32), np.empty(0, np.int32)
-        texts = texts_of(tokens, hashes, tag_hashes(self.tags)[tags])
+        of_tags = np.array([hashed(f"tag={tag}") for tag in self.tags], np.uint64)
+        texts = texts_of(tokens, hashes, of_tags[tags])
         model = linear(template_array(self.templates), self.weights, len(self.labels))
         _choose(texts, tags, np.arange(len(tokens)), model, self.candidates, none, 0, result)
         return result
-
-
-def tag_hashes(tags: Sequence[str]) -> Hashes:
-    return np.array([hashed(f"tag={tag}") for tag in tags], np.uint64)
 
 
 def fit_choices(
@@ -111,7 +108,8 @@ def fit_choices(
     templates: Sequence[Template], training: Training,
 ) -> ChoiceModel:  # fmt: skip
     candidates = Candidates.from_gold(tags, gold, len(tag_names))
-    texts = texts_of(tokens, None, tag_hashes(tag_names)[tags])
+    of_tags = np.array([hashed(f"tag={tag}") for tag in tag_names], np.uint64)
+    texts = texts_of(tokens, None, of_tags[tags])
     model, guess = untrained(template_array(templates), training.bits, len(labels)), np.empty_like(gold)
 
     def one_pass(order: Longs, steps: int) -> int:
