@@ -271,7 +271,6 @@ _NONE = "; NaN if no phrase pair applies"
 @dataclass(frozen=True, eq=False)
 class _Costs:
     decoder: FloatArray
-    decoded: Tokens
     source: Tokens
     target: Tokens
     unit_log10: FloatArray
@@ -354,7 +353,7 @@ class DecoderImitation(Extractor):
         links = self.aligner.align(source, target, "source-target", batch=500)
         units = self.tuple_lm.score(source, target, links)
         matched, forced = units.token_matched.astype(np.float64), force(source, target, self.phrase_table)
-        costs = _Costs(decoded.score, decoded.tokens, source, target, units.token_log10, matched, forced)
+        costs = _Costs(decoded.score, source, target, units.token_log10, matched, forced)
         values = np.hstack([block(COMPARED, compared), block(COSTS, costs)])
         values[(source.lengths == 0) | (target.lengths == 0)] = np.nan
         return values

@@ -228,25 +228,6 @@ class Parses:
         return np.asarray(weights / weights.sum())
 
 
-def parses_of(annotated: Annotated) -> list[Parses]:
-    """Parses (n,); raises InputError if probabilities are missing."""
-    lists, lengths = annotated.value_lists("tree_log_probabilities"), annotated.tokens.lengths.tolist()
-    result = []
-    for number, (tree, text, log, words) in enumerate(
-        zip(annotated.parses, annotated.blocks, lists, lengths, strict=True), start=1
-    ):
-        if tree and not (len(log) and np.isfinite(log).all()):
-            raise InputError(
-                "the parse has no probabilities",
-                location=f"{annotated.location}, segment {number}",
-                remedy="annotate with an annotator of constituents, or give "
-                "`# tree_log_probabilities = -81.2 -83`",
-            )
-        plain = "# tree_grammar = plain" in text
-        result.append(Parses(plain if tree else None, np.empty(0) if plain else log, words))
-    return result
-
-
 def _entropy(parses: Parses) -> float:
     if not len(parses.log):
         return np.nan
@@ -294,4 +275,18 @@ class ParseProbabilities(AnnotationFamily):
     measures = MEASURES
 
     def read(self, annotated: Annotated) -> list[Parses]:
-        return parses_of(annotated)
+        lists, lengths = annotated.value_lists("tree_log_probabilities"), annotated.tokens.lengths.tolist()
+        result = []
+        for number, (tree, text, log, words) in enumerate(
+            zip(annotated.parses, annotated.blocks, lists, lengths, strict=True), start=1
+        ):
+            if tree and not (len(log) and np.isfinite(log).all()):
+                raise InputError(
+                    "the parse has no probabilities",
+                    location=f"{annotated.location}, segment {number}",
+                    remedy="annotate with an annotator of constituents, or give "
+                    "`# tree_log_probabilities = -81.2 -83`",
+                )
+            plain = "# tree_grammar = plain" in text
+            result.append(Parses(plain if tree else None, np.empty(0) if plain else log, words))
+        return result

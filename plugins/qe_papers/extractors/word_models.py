@@ -215,15 +215,13 @@ class WordConfidence(_Confidence, FittedExtractor):
             raise InputError(f"no training row has a {what}", location="extractor 'word_confidence'")
         post_edit = segments.target_tokenizer.tokens([str(text) for text in labels["post_edit"]]).lower()
         right = np.array(list(_right(words, post_edit, self.order)))
-        model = NaiveBayes.fit(units, self._evidence(segments), right, self.bins, self._smoothing)
+        smoothing = np.full(len(CRITERIA), self.smoothing, np.float64)
+        model = NaiveBayes.fit(units, self._evidence(segments), right, self.bins, smoothing)
         return self.with_learned(_model=model)
 
     def extract(self, segments: Segments) -> FloatArray:
-        return self._columns(segments, self.learned(self._model), self._smoothing)
-
-    @property
-    def _smoothing(self) -> FloatArray:
-        return np.full(len(CRITERIA), self.smoothing, np.float64)
+        smoothing = np.full(len(CRITERIA), self.smoothing, np.float64)
+        return self._columns(segments, self.learned(self._model), smoothing)
 
     def save(self, path: Path) -> None:
         save_fields(path, self.learned(self._model))

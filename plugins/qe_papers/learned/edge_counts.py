@@ -76,29 +76,20 @@ def projections(
             "roots": [roots[word] for word in words],
             "suffixes": [suffix(word, roots[word]) for word in words],
         }
-        partners: list[list[int]] = [[] for _ in source]
+        partners: list[list[int]] = [[] for _ in source]  # places linked to each word of the source
         for k in range(links.offsets[i], links.offsets[i + 1]):
             partners[links.source[k]].append(int(links.target[k]))
-        yield projection(source, partners, forms)
-
-
-def projection(
-    source: Sequence[Word], partners: Sequence[Sequence[int]], forms: Mapping[str, Sequence[str]]
-) -> Projection:
-    """Projected edges of a source's dependencies; `partners` are the places linked to each source word."""
-    made = []
-    for place, word in enumerate(source):
-        if word.head is None or word.head < 0:
-            continue
-        pairs = product(partners[word.head], partners[place])
-        made.append(
-            [
-                {variant: (word.relation, texts[h], texts[m]) for variant, texts in forms.items()}
-                for h, m in pairs
-                if h != m
-            ]
-        )
-    return made
+        made: list[list[Projected]] = []
+        for place, word in enumerate(source):
+            if word.head is not None and word.head >= 0:
+                pairs = [(h, m) for h, m in product(partners[word.head], partners[place]) if h != m]
+                made.append(
+                    [
+                        {name: (word.relation, texts[h], texts[m]) for name, texts in forms.items()}
+                        for h, m in pairs
+                    ]
+                )
+        yield made
 
 
 def counted(own_edges: Iterable[Projection], other_edges: Iterable[Projection]) -> dict[str, Counts]:
@@ -149,18 +140,17 @@ def save_counts(path: Path, counts: Mapping[str, Counts]) -> None:
 
 def load_counts(path: Path) -> dict[str, Counts]:
     """Loads the output of `save_counts`; raises Damaged for invalid arrays."""
-    return {variant: _load(path / variant) for variant in VARIANTS}
-
-
-def _load(path: Path) -> Counts:
-    words, (_, arrays) = read_words(path / "words.txt"), load_arrays(path)
-    edges, counts = arrays["edges"], arrays["counts"]
-    typed("edges", edges, np.int32, None, 3)
-    typed("counts", counts, np.int64, len(edges), 2)
-    within("counts", counts, 0, 2**31)
-    within("edges", edges, 0, len(words))
-    rows = zip(edges.tolist(), counts.tolist(), strict=True)
-    return {(words[r], words[h], words[m]): (agreed, differed) for (r, h, m), (agreed, differed) in rows}
+    loaded: dict[str, Counts] = {}
+    for variant in VARIANTS:
+        words, (_, arrays) = read_words(path / variant / "words.txt"), load_arrays(path / variant)
+        edges, counts = arrays["edges"], arrays["counts"]
+        typed("edges", edges, np.int32, None, 3)
+        typed("counts", counts, np.int64, len(edges), 2)
+        within("counts", counts, 0, 2**31)
+        within("edges", edges, 0, len(words))
+        rows = zip(edges.tolist(), counts.tolist(), strict=True)
+        loaded[variant] = {(words[r], words[h], words[m]): (plus, minus) for (r, h, m), (plus, minus) in rows}
+    return loaded
 
 
 _BATCH = 5000  # texts between two progress reports

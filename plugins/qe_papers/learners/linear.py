@@ -50,7 +50,8 @@ class PaceRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         design, target = (X - centre) * root[:, None], (y - mean) * root
         self.order_, directions, triangle = _by_reduction(design, target)
         raw = directions.T @ target
-        deviation = _deviation(target - directions @ raw, len(self.order_))
+        residuals, freedom = target - directions @ raw, len(target) - len(self.order_) - 1
+        deviation = float(np.sqrt(residuals @ residuals / freedom)) if freedom > 0 else 0.0
         self.effects_ = raw / deviation if deviation else raw
         self.improved_ = self._improve(self.effects_) if deviation and len(raw) else self.effects_
         improved = self.improved_ * (deviation or 1.0)
@@ -116,11 +117,6 @@ def _by_reduction(X: FloatArray, y: FloatArray) -> tuple[list[int], FloatArray, 
     if not order:
         return [], np.empty((len(y), 0)), np.empty((0, 0))
     return order, np.column_stack(directions), np.triu(np.vstack(rows)[:, order])
-
-
-def _deviation(residuals: FloatArray, columns: int) -> float:
-    freedom = len(residuals) - columns - 1
-    return float(np.sqrt(residuals @ residuals / freedom)) if freedom > 0 else 0.0
 
 
 class Pace(Learner):

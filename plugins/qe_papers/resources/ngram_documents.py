@@ -47,9 +47,13 @@ class SkipGrams:
     @classmethod
     def build(cls, trie: Trie, pattern: str) -> Self:
         """Skip-grams of all n-grams of the pattern's length in the trie."""
-        vocabulary = trie.sizes[0]
-        columns = [column.astype(np.int64) for column in _words(trie, pattern)]
-        kept, steps = columns[0], []
+        vocabulary, columns = trie.sizes[0], list[Ints]()
+        for n, mark in enumerate(pattern, start=1):
+            if n > 1:
+                columns = [np.repeat(column, _children(trie, n - 1)) for column in columns]
+            if mark == "1":
+                columns.append(trie.words[trie.nodes(n)])
+        kept, steps = columns[0].astype(np.int64), []
         for words in columns[1:]:
             keys, kept = np.unique(kept * vocabulary + words, return_inverse=True)
             steps.append(keys)
@@ -70,16 +74,6 @@ class SkipGrams:
             known &= (words >= 0) & (keys[kept] == wanted)
         there[size - 1 :] = known
         return there
-
-
-def _words(trie: Trie, pattern: str) -> list[Ints]:
-    columns: list[Ints] = []
-    for n, mark in enumerate(pattern, start=1):
-        if n > 1:
-            columns = [np.repeat(column, _children(trie, n - 1)) for column in columns]
-        if mark == "1":
-            columns.append(trie.words[trie.nodes(n)])
-    return columns
 
 
 def _children(trie: Trie, order: int) -> Ints:
@@ -239,7 +233,11 @@ class NgramDocuments(Resource):
         if (order, boundaries) not in self._norms:
             nodes = np.arange(self.trie.begins[order - 1], self.trie.begins[order])
             if not boundaries:
-                nodes = nodes[~_with_marks(self.trie, order)]
+                marked = np.isin(self.trie.words[self.trie.nodes(1)], (BOS, EOS))
+                for n in range(2, order + 1):
+                    words = self.trie.words[self.trie.nodes(n)]
+                    marked = np.repeat(marked, _children(self.trie, n - 1)) | (words == BOS) | (words == EOS)
+                nodes = nodes[~marked]
             weights = self.request_weights(nodes)
             self._norms[order, boundaries] = float(np.sqrt(weights @ weights))
         return self._norms[order, boundaries]
@@ -304,11 +302,3 @@ def _node(ngram: Any, words: Any, first: Any) -> Any:
     for word in ngram[1:]:
         node = first[node] + np.searchsorted(words[first[node] : first[node + 1]], word)
     return node
-
-
-def _with_marks(trie: Trie, order: int) -> NDArray[np.bool_]:
-    marked = np.isin(trie.words[trie.nodes(1)], (BOS, EOS))
-    for n in range(2, order + 1):
-        words = trie.words[trie.nodes(n)]
-        marked = np.repeat(marked, _children(trie, n - 1)) | (words == BOS) | (words == EOS)
-    return marked

@@ -132,7 +132,9 @@ class Preferences:
 
     def choice(self, granularity: By, documents: Sequence[str]) -> IntArray:
         """Indices (n,) of the chosen systems; ties go to the first system."""
-        return _highest(self.segments if granularity == "segment" else self.documents, granularity, documents)
+        values = self.segments if granularity == "segment" else self.documents
+        best = np.asarray(np.argmax(values, axis=0), np.int64)
+        return best if granularity == "segment" else best[group_index(documents, len(documents))[0]]
 
 
 def cross_validated(
@@ -331,15 +333,9 @@ def select(
 
 def oracle(statistics: FloatArray, bleu: Bleu, granularity: By, documents: Sequence[str]) -> IntArray:
     """The system (n,) with the highest true BLEU of the segment or its document; ties go to the first."""
-    if granularity == "segment":
-        return _highest(bleu.segment_scores(statistics), granularity, documents)
     sums = np.stack([document_statistics(rows, documents) for rows in statistics])
-    return _highest(bleu.aggregate(sums), granularity, documents)
-
-
-def _highest(values: FloatArray, granularity: By, documents: Sequence[str]) -> IntArray:
-    best = np.asarray(np.argmax(values, axis=0), np.int64)
-    return best if granularity == "segment" else best[group_index(documents, len(documents))[0]]
+    scores = Preferences(bleu.segment_scores(statistics), bleu.aggregate(sums))
+    return scores.choice(granularity, documents)
 
 
 def shares(choice: IntArray, systems: int) -> FloatArray:
