@@ -8,8 +8,10 @@ import pytest
 from features import ParallelCorpus, Segments
 from features.resources.aligner import AlignerBuilder
 from features.resources.lexicon import Lexicon
+from features.text.links import Links
+from features.text.tokens import Tokens
 from qe_papers.extractors.dependencies import DependencyMatches, ProjectedDependencies
-from qe_papers.learned.edge_counts import VARIANTS, counted, measures, projection
+from qe_papers.learned.edge_counts import VARIANTS, counted, measures, projections
 from qe_papers.syntax import Word
 from tests.factories import ENGLISH, SPANISH, row
 from tests.features.parsed import block, forms
@@ -77,8 +79,10 @@ def test_projection_by_hand() -> None:
         Word("b", "b", "X", head=-1),
         Word("c", "c", "X", head=0),
     ]
-    edges = projection(source, [[0], [0, 1], []], {"words": ["A", "B"], "roots": ["α", "β"]})
-    assert edges == [[{"words": ("det", "B", "A"), "roots": ("det", "β", "α")}], []]
+    links, tokens = Links.from_pharaoh(["0-0 1-0 1-1"]), Tokens.from_lists([["Casas", "sol"]])
+    (edges,) = projections([source], links, tokens, "es")
+    forms_of = {"words": ("sol", "casas"), "roots": ("sol", "cas"), "suffixes": ("-", "as")}
+    assert edges == [[{variant: ("det", *pair) for variant, pair in forms_of.items()}], []]
 
 
 def test_counts_by_hand() -> None:
