@@ -30,21 +30,13 @@ TRUSTED_TYPES = (
     "sklearn.neighbors._classification.KNeighborsClassifier",
     "sklearn.svm._classes.SVC",
 )
-_MAKERS: dict[str, type[BaseEstimator]] = {
-    "naive_bayes": GaussianNB,
-    "k_neighbours": KNeighborsClassifier,
-    "svm": SVC,
-    "logistic": LogisticRegression,
-    "tree": DecisionTreeClassifier,
-    "forest": RandomForestClassifier,
-}
-_DEFAULTS: dict[str, dict[str, Any]] = {
-    "naive_bayes": {},
-    "k_neighbours": {"n_neighbors": 10, "algorithm": "brute"},
-    "svm": {"C": 1.0, "cache_size": 500},
-    "logistic": {"C": 0.1, "max_iter": 1000},
-    "tree": {"min_samples_leaf": 10},
-    "forest": {"n_estimators": 100, "min_samples_leaf": 2},
+_CLASSIFIERS: dict[str, tuple[type[BaseEstimator], dict[str, Any]]] = {  # with their defaults
+    "naive_bayes": (GaussianNB, {}),
+    "k_neighbours": (KNeighborsClassifier, {"n_neighbors": 10, "algorithm": "brute"}),
+    "svm": (SVC, {"C": 1.0, "cache_size": 500}),
+    "logistic": (LogisticRegression, {"C": 0.1, "max_iter": 1000}),
+    "tree": (DecisionTreeClassifier, {"min_samples_leaf": 10}),
+    "forest": (RandomForestClassifier, {"n_estimators": 100, "min_samples_leaf": 2}),
 }
 
 Classifier = Literal["naive_bayes", "k_neighbours", "svm", "logistic", "tree", "forest"]
@@ -75,7 +67,7 @@ class DiscretisedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def check_parameters(self) -> None:
         given = self.classifier_params or {}
-        wrong = estimator_mistakes(_MAKERS[self.classifier], given, "classifier_params")
+        wrong = estimator_mistakes(_CLASSIFIERS[self.classifier][0], given, "classifier_params")
         if listed := "; ".join(f"{place}: {what}" for place, what in wrong):
             raise InputError(listed)
 
@@ -129,14 +121,15 @@ class DiscretisedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             FlatTrees(**self.model_).check_arrays(self.n_features_in_)
 
     def _make(self) -> Any:
-        if self.classifier not in _DEFAULTS:
+        if self.classifier not in _CLASSIFIERS:
             raise InputError(
-                f"unknown classifier '{self.classifier}'", remedy=f"known: {', '.join(_DEFAULTS)}"
+                f"unknown classifier '{self.classifier}'", remedy=f"known: {', '.join(_CLASSIFIERS)}"
             )
-        params = {**_DEFAULTS[self.classifier], **(self.classifier_params or {})}
+        kind, defaults = _CLASSIFIERS[self.classifier]
+        params = {**defaults, **(self.classifier_params or {})}
         if self.classifier in ("tree", "forest", "svm", "logistic"):
             params = {"random_state": self.seed, **params}
-        return _MAKERS[self.classifier](**params)
+        return kind(**params)
 
 
 class Discretised(Learner):

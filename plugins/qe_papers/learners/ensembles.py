@@ -106,7 +106,16 @@ class RandomFeatureSets(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         X, y = training_data(self, X, y)
         member = make_members([self.member or {"kind": "ridge"}], self.seed)[0]
-        candidates = self._candidates(X.shape[1])
+        if X.shape[1] < self.baseline:
+            raise InputError(
+                f"the baseline has {self.baseline} columns, but there are {X.shape[1]}",
+                location="learner 'random_feature_sets'",
+                remedy="set `baseline` to how many of the first columns are in every set",
+            )
+        first, others = np.arange(self.baseline), np.arange(self.baseline, X.shape[1])
+        rng, size = np.random.default_rng(self.seed), int(np.ceil(self.share * len(others)))
+        drawn = [np.sort(rng.choice(others, size, replace=False)) for _ in range(self.sets)]
+        candidates: list[IntArray] = [first, *(np.concatenate([first, more]) for more in drawn)]
         weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
         held_out = [cross_fit(member, X[:, columns], y, self.folds, weights) for columns in candidates]
         self.errors_ = np.array([float(np.abs(predicted - y).mean()) for predicted in held_out])
@@ -119,18 +128,6 @@ class RandomFeatureSets(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         X = rows_to_predict(self, X)
         pairs = zip(self.members_, self.columns_, strict=True)
         return np.asarray(np.mean([m.predict(X[:, c]) for m, c in pairs], axis=0), np.float64)
-
-    def _candidates(self, columns: int) -> list[IntArray]:
-        if columns < self.baseline:
-            raise InputError(
-                f"the baseline has {self.baseline} columns, but there are {columns}",
-                location="learner 'random_feature_sets'",
-                remedy="set `baseline` to how many of the first columns are in every set",
-            )
-        first, others = np.arange(self.baseline), np.arange(self.baseline, columns)
-        rng, size = np.random.default_rng(self.seed), int(np.ceil(self.share * len(others)))
-        drawn = [np.sort(rng.choice(others, size, replace=False)) for _ in range(self.sets)]
-        return [first, *(np.concatenate([first, more]) for more in drawn)]
 
 
 class RandomSets(Learner):

@@ -1,7 +1,7 @@
 """Constituents: a probabilistic context-free grammar, trained from bracketed trees."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -80,7 +80,14 @@ class Constituents(Annotator, Printable):
     def save(self, path: Path) -> None:
         rules, chains = list(self.counts.binary.items()), list(self.counts.chains.items())
         words = list(self.counts.words.items())
-        symbols, _ = indexed(list(_symbols(self.counts)))
+        symbols, _ = indexed(
+            [
+                *(symbol for rule, _ in rules for symbol in rule),
+                *(symbol for (a, path_, b), _ in chains for symbol in (a, *path_, b)),
+                *(symbol for (symbol, _), _ in words),
+                *self.counts.roots,
+            ]
+        )
         index = {name: i for i, name in enumerate(symbols)}
         texts, _ = indexed([word for (_, word), _ in words])
         place = {word: i for i, word in enumerate(texts)}
@@ -154,16 +161,6 @@ class Constituents(Annotator, Printable):
         ]
         short = [(_undotted(a), None if b is None else _undotted(b)) for a, b in pairs]
         return {"brackets": scores(pairs), "undotted": scores(short)}
-
-
-def _symbols(counts: Counts) -> Iterator[str]:
-    for rule in counts.binary:
-        yield from rule
-    for a, path, b in counts.chains:
-        yield from (a, *path, b)
-    for symbol, _ in counts.words:
-        yield symbol
-    yield from counts.roots
 
 
 def _split_leaf(leaf: Node) -> list[Node]:
