@@ -168,13 +168,11 @@ def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
 def describe(split: Split, scale: LabelScale) -> SplitReport:
     segments = split.segments
     given = None if split.scores is None else split.scores[~np.isnan(split.scores)]
-    texts = {"source": segments.source, "target": segments.target}
     lengths = {
         "source tokens": summary(segments.source_tokens.lengths),
         "target tokens": summary(segments.target_tokens.lengths),
-    }
-    lengths |= {
-        f"{side} characters": summary([len(text) for text in column]) for side, column in texts.items()
+        "source characters": summary([*map(len, segments.source)]),
+        "target characters": summary([*map(len, segments.target)]),
     }
     histogram = None
     if given is not None and len(given):

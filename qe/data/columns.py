@@ -231,21 +231,18 @@ def _ids(reading: Reading, split: str, n: int, id_column: Column | None) -> tupl
     if id_column is None:
         return numbered
     first: dict[str, int] = {}
-    good = True
     for row, identifier in enumerate(id_column.texts):
         if not identifier:
             reading.defect("the segment id is missing", location=id_column.location(row))
-            good = False
         elif identifier in first:
             reading.defect(
                 f"the segment id '{identifier}' was used before, at {id_column.location(first[identifier])}",
                 location=id_column.location(row),
                 remedy="ids must be unique within a split",
             )
-            good = False
         else:
             first[identifier] = row
-    return tuple(id_column.texts) if good else numbered
+    return tuple(id_column.texts) if len(first) == len(id_column) else numbered
 
 
 def check_tags(reading: Reading, columns: Mapping[str, Column]) -> None:

@@ -113,19 +113,20 @@ def keys(split: Split) -> dict[str, list[Any]]:
 def overlaps(splits: Mapping[str, Split]) -> dict[tuple[str, str], dict[str, int]]:
     """(later, earlier) split -> how many sources, targets and pairs of the later one the earlier one has."""
     found = {name: keys(split) for name, split in splits.items()}
-    counts = {
-        (later, earlier): {
-            what: _shared(column, found[earlier][what]) for what, column in found[later].items()
-        }
-        for earlier, later in combinations(found, 2)
-    }
-    return {names: shared for names, shared in counts.items() if any(shared.values())}
+    overlapping = {}
+    for earlier, later in combinations(found, 2):
+        known = {what: set(column) for what, column in found[earlier].items()}
+        shared = {what: sum(key in known[what] for key in column) for what, column in found[later].items()}
+        if any(shared.values()):
+            overlapping[later, earlier] = shared
+    return overlapping
 
 
 def leaks(training: Split, judged: Mapping[str, Split], folds: Sequence[Fold]) -> tuple[str, ...]:
     """Warnings on pairs in both training and evaluation data, one sentence each."""
     own = keys(training)["pair"]
-    counts = {name: _shared(keys(split)["pair"], own) for name, split in judged.items()}
+    known = set(own)
+    counts = {name: sum(key in known for key in keys(split)["pair"]) for name, split in judged.items()}
     warnings = [
         f"{count:,} of the {len(judged[name]):,} pairs of '{name}' are training rows, too (equal source and "
         "target, up to case, punctuation and blanks): its figures are partly of what was learned"
@@ -145,8 +146,3 @@ def leaks(training: Split, judged: Mapping[str, Split], folds: Sequence[Fold]) -
             "one fold (split: {by: document}, or block)"
         )
     return tuple(warnings)
-
-
-def _shared(keys: Sequence[Any], earlier_keys: Sequence[Any]) -> int:
-    known = set(earlier_keys)
-    return sum(key in known for key in keys)

@@ -210,8 +210,7 @@ class Reading:
             if found is None:
                 values[i] = number_in(text)
             else:
-                problem, remedy = found
-                self.defect(f"the {noun} {problem}", location=column.location(i), remedy=remedy)
+                self.defect(f"the {noun} {found[0]}", location=column.location(i), remedy=found[1])
         return values
 
     def labels(self, column: Column, scale: LabelScale) -> FloatArray:

@@ -121,10 +121,6 @@ def in_order(
     return [by_number[number] for number in expected]
 
 
-def values_of(records: Sequence[Record]) -> FloatArray:
-    return np.array([record.value for record in in_order(records)])
-
-
 DEFAULT_COLUMNS = ("score", "prediction", "predicted", "label")
 _WMT12 = (("method", "segment", "score", "rank"),)
 _TASK = (("pair", "method", "segment", "score"),)  # submissions to WMT QE tasks since 2020
@@ -317,7 +313,8 @@ def read_comet(path: Path) -> tuple[str, dict[str, FloatArray]]:
     by_system: dict[str, list[Record]] = {}
     for record in read_records(path, partial(_printed, path), expected):
         by_system.setdefault(record.system, []).append(record)
-    return "", {name: values_of(records) for name, records in by_system.items()}
+    ordered = {name: in_order(records) for name, records in by_system.items()}
+    return "", {name: np.array([one.value for one in records]) for name, records in ordered.items()}
 
 
 def _printed(path: Path, line: str, location: str) -> Record | None:
@@ -405,12 +402,13 @@ def read_submission(path: Path) -> Submission:
     """
     records = read_records(path, _submitted, "METHOD, SEGMENT, SCORE, RANK")
     check_one_system((record.system for record in records), path)
-    scores, ranked = values_of(records), any(record.rank for record in records)
+    ordered, ranked = in_order(records), any(record.rank for record in records)
+    scores = np.array([record.value for record in ordered])
     if not ranked and not scores.any():
         raise InputError("neither scores nor ranks: both columns are 0 throughout", location=path)
     if ranked:
         in_order(records, "rank", "rank", starts=(1,))
-    ranks = np.array([record.rank for record in in_order(records)], np.int64) if ranked else None
+    ranks = np.array([record.rank for record in ordered], np.int64) if ranked else None
     return Submission(records[0].system, scores if scores.any() else None, ranks)
 
 

@@ -117,12 +117,11 @@ def standardised(rows: Sequence[Judgement]) -> list[float]:
         name: (float(np.mean(scores)), float(np.std(scores, ddof=1)) if len(scores) > 1 else 0.0)
         for name, scores in own.items()
     }
-    return [
-        (row.score - moments[row.annotator][0]) / moments[row.annotator][1]
-        if moments[row.annotator][1] > 0
-        else float("nan")
-        for row in rows
-    ]
+    scores = []
+    for row in rows:
+        mean, deviation = moments[row.annotator]
+        scores.append((row.score - mean) / deviation if deviation > 0 else float("nan"))
+    return scores
 
 
 def _number(text: str) -> float | None:

@@ -397,14 +397,18 @@ class JsonInput(Input):
 
     @cached_property
     def types(self) -> Types:
-        kinds: dict[str, set[pa.DataType | None]] = {}
+        others = {bool: pa.bool_(), float: pa.float64(), JsonNumber: pa.float64()}
+        kinds: dict[str, set[pa.DataType]] = {}
         for row, _ in self.rows():
             for name, value in row.items():
-                kinds.setdefault(name, set()).add(_json_type(value))
+                types = kinds.setdefault(name, set())
+                if type(value) is int and value in _INT64:
+                    types.add(pa.int64())
+                elif value is not None:
+                    types.add(others.get(type(value), pa.string()))
             if len(kinds) > MAX_COLUMNS:
                 check_header([*kinds], self.path)
-        known = {name: types - {None} for name, types in kinds.items()}
-        return {name: next(iter(types)) if len(types) == 1 else pa.string() for name, types in known.items()}
+        return {name: next(iter(types)) if len(types) == 1 else pa.string() for name, types in kinds.items()}
 
     def count(self) -> int:
         return sum(1 for _ in read_lines(self.path))
@@ -527,13 +531,3 @@ def _readable_parts(batch: pa.RecordBatch, strict: bool) -> Iterator[Row]:
                 if strict or name in ("id", "source", "target"):
                     reason = reason or f"{name} cannot be read: no UTF-8, or a date that no calendar has"
         yield row, reason
-
-
-def _json_type(value: Any) -> pa.DataType | None:
-    if value is None:
-        return None
-    if isinstance(value, bool):
-        return pa.bool_()
-    if isinstance(value, int):
-        return pa.int64() if value in _INT64 else pa.string()
-    return pa.float64() if isinstance(value, float) else pa.string()

@@ -45,9 +45,8 @@ def signed(value: float | None, digits: int = 3) -> NumberText:
 
 def general(value: float | None, digits: int = 4) -> NumberText:
     """A figure of unknown size: so many significant digits, all of a whole number's (`18,320`)."""
-    if value is None or math.isnan(value) or abs(value) < 10**digits or math.isinf(value):
-        return _formatted_number(value, f"z.{digits}g")
-    return _formatted_number(value, "z,.0f" if abs(value) < 1e15 else f"z.{digits}g")
+    is_large = value is not None and 10**digits <= abs(value) < 1e15
+    return _formatted_number(value, "z,.0f" if is_large else f"z.{digits}g")
 
 
 def signed_general(value: float) -> str:
