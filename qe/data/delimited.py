@@ -142,9 +142,17 @@ class Dialect:
                 (number, escape.sub(lambda match: '""' if match[1] == '"' else match[1], line))
                 for number, line in numbered
             )
-        if not self.quoting:
-            return _within_header((number, line.split(self.delimiter)) for number, line in numbered)
-        return _within_header(_quoted_records(numbered, self.delimiter, path))
+        records: Iterator[Record]
+        if self.quoting:
+            records = _quoted_records(numbered, self.delimiter, path)
+        else:
+            records = ((number, line.split(self.delimiter)) for number, line in numbered)
+        width = 0  # of the header
+        for number, fields in records:
+            if not width:
+                named = (place for place, name in enumerate(fields, start=1) if name.strip())
+                width = max(named, default=len(fields))
+            yield number, fields if any(fields[width:]) else fields[:width]
 
     def remedy(self, fields: Sequence[str]) -> str:
         if any('\\"' in field for field in fields):
@@ -152,14 +160,6 @@ class Dialect:
         if any('"' in field for field in fields):
             return f"if quotes are to be read otherwise here, set `quoting: {str(not self.quoting).lower()}`"
         return ""
-
-
-def _within_header(records: Iterator[Record]) -> Iterator[Record]:
-    width = 0
-    for number, fields in records:
-        if not width:
-            width = max((i for i, name in enumerate(fields, start=1) if name.strip()), default=len(fields))
-        yield number, fields if any(fields[width:]) else fields[:width]
 
 
 class _NotClosed(InputError):
