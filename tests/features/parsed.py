@@ -1,9 +1,9 @@
 """Annotated texts for tests, written as `form/UPOS/FEATS/head/relation` words."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from features.core.segments import Segments
-from tests.factories import ENGLISH, SPANISH
+from tests.factories import EN_ES, segments
 
 
 def block(text: str, comments: Sequence[str] = ()) -> str:
@@ -24,6 +24,16 @@ def forms(text: str) -> str:
 
 def translations(*targets: str) -> Segments:
     """Segments whose targets are annotated; the sources are `x`."""
-    columns = {"source": ["x"] * len(targets), "target": list(map(forms, targets)),
-               "annotation_target": list(map(block, targets))}  # fmt: skip
-    return Segments.from_columns(columns, ENGLISH, SPANISH)
+    return segments("x", list(map(forms, targets)), EN_ES, annotation_target=list(map(block, targets)))
+
+
+def parsed(source: str, target: str) -> Segments:
+    """One segment with annotations of both sides."""
+    blocks = {"annotation_source": block(source), "annotation_target": block(target)}
+    return segments(forms(source), forms(target), EN_ES, **blocks)
+
+
+def entity_block(tagged: Iterable[tuple[str, str]]) -> str:
+    """A CoNLL-U block of words with their entity tags."""
+    rows = enumerate(tagged, start=1)
+    return "\n".join(f"{k}\t{word}" + "\t_" * 7 + f"\tNER={tag}" for k, (word, tag) in rows)

@@ -6,22 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from features import ParallelCorpus, Tokenizer
 from features.comparisons.consistency import COLUMNS, Consistency
 from features.resources.phrase_table import PhraseTable
 from features.text.links import Links
-from features.text.tokens import Tokens
-from tests.factories import qe
+from tests.factories import corpus, qe, tokens
 
-PLAIN = Tokenizer("en", "whitespace", False), Tokenizer("es", "whitespace", False)
 # `the` and `el` are the one function word of each side; bank is banco or orilla, house is casa.
 CORPUS = [("the bank", "el banco")] * 4 + [("the bank", "el orilla")] * 2 + [("the house", "el casa")] * 3
 CORPUS += [("the", "el")] * 9
-
-
-def table() -> PhraseTable:
-    corpus = ParallelCorpus.from_lines(CORPUS, *PLAIN)
-    return PhraseTable.from_links(corpus, Links.from_pharaoh(straight([s for s, _ in CORPUS])), longest=1)
 
 
 def straight(lines: list[str]) -> list[str]:
@@ -30,9 +22,11 @@ def straight(lines: list[str]) -> list[str]:
 
 def found(pairs: list[tuple[str, str, str]], links: list[str] | None = None) -> Consistency:
     documents, source, target = zip(*pairs, strict=True)
-    left, right = (Tokens.from_lists([line.split() for line in side]) for side in (source, target))
+    left, right = tokens(*source), tokens(*target)
     given = Links.from_pharaoh(links or straight(list(source)))
-    return Consistency.from_segments(left, right, documents, given, table(), function_words=1)
+    known = Links.from_pharaoh(straight([s for s, _ in CORPUS]))
+    table = PhraseTable.from_links(corpus(CORPUS), known, longest=1)
+    return Consistency.from_segments(left, right, documents, given, table, function_words=1)
 
 
 DOCUMENTS = [

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from features import ParallelCorpus, Segments, Tokenizer
 from features.basics.distinct import find
-from features.basics.errors import InputError
 from features.core.bundle import known_parts
 from features.core.feature_set import parts_needed
 from features.phrase_table import PhraseTableFeatures
@@ -22,15 +21,15 @@ from features.syntax.phrase_units import Units
 from features.text.corpus import Side
 from features.text.links import Links
 from features.text.tokens import Tokens
-from tests.factories import ENGLISH, SPANISH, refuses, row
+from tests.factories import EN_ES, ENGLISH, corpus, refuses, row, segments, table
+from tests.features.parsed import entity_block
 
-WORDS = Tokenizer("en", "whitespace", normalise=False)
 Pair = tuple[str, str, str]  # source, target, links
 
 
 def table_of(pairs: list[Pair], longest: int = 5, minimum: int = 1) -> PhraseTable:
-    corpus = ParallelCorpus.from_lines(((s, t) for s, t, _ in pairs), WORDS, WORDS)
-    return PhraseTable.from_links(corpus, Links.from_pharaoh(a for _, _, a in pairs), longest, minimum)
+    texts = corpus((s, t) for s, t, _ in pairs)
+    return PhraseTable.from_links(texts, Links.from_pharaoh(a for _, _, a in pairs), longest, minimum)
 
 
 def consistent(pair: Pair, longest: int) -> list[tuple[str, str]]:
@@ -135,19 +134,13 @@ def test_phrases_that_are_not_there() -> None:
 
 def test_links_must_fit() -> None:
     refuses("the link 0-5 points outside", table_of, [("a b", "x y", "0-5")])
-    corpus = ParallelCorpus.from_lines([("a", "x")], WORDS, WORDS)
-    with pytest.raises(InputError, match="expected links of 1 sentence pairs, but found 2"):
-        PhraseTable.from_links(corpus, Links.from_pharaoh(["0-0", "0-0"]))
-
-
-def features_of(table: PhraseTable, source: str, target: str) -> dict[str, float]:
-    extractor = PhraseTableFeatures(table)
-    return row(extractor, Segments((source,), (target,), WORDS, WORDS))
+    two = Links.from_pharaoh(["0-0", "0-0"])
+    refuses("links of 1 sentence pairs, but found 2", PhraseTable.from_links, corpus([("a", "x")]), two)
 
 
 def test_features_by_hand() -> None:
     """`the house` - `la casa` matches as a whole; `zebra` is unknown; `el` is known but has no partner."""
-    features = features_of(table_of(HOUSE), "the house zebra", "la casa el")
+    features = row(PhraseTableFeatures(table_of(HOUSE)), segments("the house zebra", "la casa el", EN_ES))
     assert features["phrases_source_matching_1"] == pytest.approx(2 / 3)  # the-la, house-casa
     assert features["phrases_source_matching_2"] == 0.5  # `the house`; not `house zebra`
     assert features["phrases_source_matching_3"] == 0
@@ -164,12 +157,10 @@ def test_features_by_hand() -> None:
 
 
 def test_a_phrase_with_very_many_translations_matches_the_one_that_occurs() -> None:
-    table = table_of([("a", f"b{i}", "0-0") for i in range(40)])
-    values = PhraseTableFeatures(table).extract(Segments(("a a", "a"), ("b7", "c")))
-    names = [feature.name for feature in PhraseTableFeatures(table).features]
-    log = values[:, names.index("phrases_source_cover_log")]
-    np.testing.assert_allclose(log, [math.log(1 / 40), 0], rtol=1e-6)
-    np.testing.assert_array_equal(values[:, names.index("phrases_source_matching_1")], [1, 0])
+    extractor = PhraseTableFeatures(table_of([("a", f"b{i}", "0-0") for i in range(40)]))
+    features = table(extractor, segments(["a a", "a"], ["b7", "c"]), "phrases_source_")
+    np.testing.assert_allclose(features["cover_log"], [math.log(1 / 40), 0], rtol=1e-6)
+    np.testing.assert_array_equal(features["matching_1"], [1, 0])
 
 
 def test_options_by_hand() -> None:
@@ -178,7 +169,7 @@ def test_options_by_hand() -> None:
     def options(table: PhraseTable, *sources: str) -> list[list[float]]:
         extractor = PhraseTableFeatures(table, options=True)
         assert extractor.names[-2:] == ("phrases_options", "phrases_options_size")
-        return extractor.extract(Segments(sources, ("x",) * len(sources), WORDS, WORDS))[:, -2:].tolist()
+        return extractor.extract(segments(sources))[:, -2:].tolist()
 
     table = table_of([("a", "x", "0-0"), ("a", "y z", "0-0 0-1"), ("a b", "x w", "0-0 1-1")])
     few, none = options(table, "a b q", "q")
@@ -189,8 +180,7 @@ def test_options_by_hand() -> None:
 
 
 def test_options_are_of_words() -> None:
-    corpus = ParallelCorpus.from_lines([("a", "x")], WORDS, WORDS)
-    stems = PhraseTable.from_links(corpus, Links.from_pharaoh(["0-0"]), minimum=1, units="stem")
+    stems = PhraseTable.from_links(corpus([("a", "x")]), Links.from_pharaoh(["0-0"]), minimum=1, units="stem")
     refuses("`options` are of words, but units are `stem`", PhraseTableFeatures, stems, "stem", options=True)
 
 
@@ -203,14 +193,6 @@ def test_keys_are_found_wherever_they_lie(known: set[int], others: list[int]) ->
     wanted = np.array([*known, *others, 2**64 - 1], np.uint64)
     expected = [sorted(known).index(k) if k in known else -1 for k in wanted.tolist()]
     assert find(keys, wanted).tolist() == expected
-
-
-def corpus_of(*pairs: tuple[str, str]) -> ParallelCorpus:
-    return ParallelCorpus.from_lines(list(pairs), ENGLISH, SPANISH)
-
-
-def segments(source: str, target: str) -> Segments:
-    return Segments((source,), (target,), ENGLISH, SPANISH)
 
 
 def extractor(units: Units, corpus: ParallelCorpus, links: Links) -> PhraseTableFeatures:
@@ -226,14 +208,13 @@ def test_units_name_the_part_that_they_need(units: str) -> None:
 @pytest.mark.slow
 def test_a_table_of_other_units_is_refused() -> None:
     table = PhraseTable.from_links(*LEMMAS, minimum=1, units="lemma")
-    with pytest.raises(InputError, match="units are `stem`, but the phrases of the table are of `lemma`"):
-        PhraseTableFeatures(table, "stem")
+    refuses("units are `stem`, but the phrases .* are of `lemma`", PhraseTableFeatures, table, "stem")
 
 
 # --- base forms --------------------------------------------------------------------------------------
 
 LEMMAS = (
-    corpus_of(("red houses", "casas rojas"), ("a tree", "un árbol")),
+    corpus([("red houses", "casas rojas"), ("a tree", "un árbol")], EN_ES),
     Links.from_pharaoh(["0-1 1-0", "0-0 1-1"]),
 )
 
@@ -242,7 +223,7 @@ LEMMAS = (
 def test_inflections_match_that_the_corpus_does_not_have() -> None:
     """`house` is `casa` as `houses` is `casas`; `roja` and `rojas` are `rojo`. Of tokens nothing but `red` is
     known, and its translation `rojas` is not there."""
-    text = segments("the red house", "la casa roja")
+    text = segments("the red house", "la casa roja", EN_ES)
     values = row(extractor("lemma", *LEMMAS), text)
     assert values["lemma_phrases_source_matching_1"] == pytest.approx(2 / 3)  # red, house; not `the`
     assert values["lemma_phrases_target_matching_1"] == pytest.approx(2 / 3)  # casa, roja
@@ -255,7 +236,7 @@ def test_inflections_match_that_the_corpus_does_not_have() -> None:
 
 @pytest.mark.parametrize("units", ["lemma", "stem", "name"])
 def test_an_empty_side_has_no_shares(units: Units) -> None:
-    values = row(extractor(units, *LEMMAS), segments("red", ""))
+    values = row(extractor(units, *LEMMAS), segments("red", "", EN_ES))
     assert len(values) == 10 and all(math.isnan(value) for value in values.values())
 
 
@@ -266,12 +247,12 @@ def test_a_language_without_base_forms_is_one_message() -> None:
 
 # --- stems -------------------------------------------------------------------------------------------
 
-STEMS = corpus_of(("parliament votes", "parlamento vota")), Links.from_pharaoh(["0-0 1-1"])
+STEMS = corpus([("parliament votes", "parlamento vota")], EN_ES), Links.from_pharaoh(["0-0 1-1"])
 
 
 def test_derivations_match() -> None:
     """`parliamentary` is `parli` as `parliament` is; `parlamentaria` is `parla`; `votac` is not `vota`."""
-    text = segments("parliamentary votes", "votación parlamentaria")
+    text = segments("parliamentary votes", "votación parlamentaria", EN_ES)
     values = row(extractor("stem", *STEMS), text)
     assert values["stem_phrases_source_matching_1"] == values["stem_phrases_target_matching_1"] == 0.5
     assert values["stem_phrases_source_matching_2"] == 0
@@ -282,14 +263,14 @@ def test_derivations_match() -> None:
 # --- labels of names and numbers ---------------------------------------------------------------------
 
 NAMES = (
-    corpus_of(("then Ana Gil paid 20 euros", "luego Ana Gil pagó 20 euros")),
+    corpus([("then Ana Gil paid 20 euros", "luego Ana Gil pagó 20 euros")], EN_ES),
     Links.from_pharaoh(["0-0 1-1 2-2 3-3 4-4 5-5"]),
 )
 
 
 def test_names_and_numbers_that_the_corpus_does_not_have_match() -> None:
     """`then <name> paid <number> euros` and `luego <name> pagó <number> euros` match as wholes."""
-    text = segments("then Eva paid 1,300 euros", "luego Eva López pagó 1.300 euros")
+    text = segments("then Eva paid 1,300 euros", "luego Eva López pagó 1.300 euros", EN_ES)
     values = row(extractor("name", *NAMES), text)
     assert len(values) == 10 and set(values.values()) == {1.0}
     words = row(extractor("word", *NAMES), text)
@@ -302,37 +283,29 @@ def test_names_and_numbers_that_the_corpus_does_not_have_match() -> None:
 Tagged = list[tuple[str, str]]
 SOURCE: Tagged = [("Ana", "B-PERSON"), ("Gil", "I-PERSON"), ("saw", "O"), ("Rome", "B-GPE")]
 TARGET: Tagged = [("Ana", "B-PER"), ("Gil", "I-PER"), ("vio", "O"), ("Roma", "B-LOC")]
-LINKS = Links.from_pharaoh(["0-0 1-1 2-2 3-3"])
 
 
 def words(tagged: Tagged) -> str:
     return " ".join(word for word, _ in tagged)
 
 
-def conllu(tagged: Tagged) -> str:
-    rows = enumerate(tagged, start=1)
-    return "\n".join(f"{k}\t{word}" + "\t_" * 7 + f"\tNER={tag}" for k, (word, tag) in rows)
-
-
-CORPUS = corpus_of((words(SOURCE), words(TARGET)))
+CORPUS = corpus([(words(SOURCE), words(TARGET))], EN_ES)
 
 
 def entities(side: Side, tagged: Tagged) -> Annotation:
-    return Annotation.from_blocks(CORPUS, side, [conllu(tagged)], {"by": "hand"}, holds="entities")
+    return Annotation.from_blocks(CORPUS, side, [entity_block(tagged)], {"by": "hand"}, holds="entities")
 
 
 def of_entities() -> PhraseTableFeatures:
+    links = Links.from_pharaoh(["0-0 1-1 2-2 3-3"])
     sides = entities("source", SOURCE), entities("target", TARGET)
-    table = PhraseTable.from_links(CORPUS, LINKS, minimum=1, units="entity", entities=sides)
+    table = PhraseTable.from_links(CORPUS, links, minimum=1, units="entity", entities=sides)
     return PhraseTableFeatures(table, "entity")
 
 
 def annotated(source: Tagged, target: Tagged) -> Segments:
-    columns = {
-        "source": [words(source)], "target": [words(target)],
-        "annotation_source": [conllu(source)], "annotation_target": [conllu(target)],
-    }  # fmt: skip
-    return Segments.from_columns(columns, ENGLISH, SPANISH)
+    blocks = {"annotation_source": entity_block(source), "annotation_target": entity_block(target)}
+    return segments(words(source), words(target), EN_ES, **blocks)
 
 
 def test_entities_of_one_type_match_whatever_their_words_are() -> None:
@@ -348,26 +321,23 @@ def test_entities_of_one_type_match_whatever_their_words_are() -> None:
 
 def test_words_without_entity_tags_are_one_message() -> None:
     bare = "\n".join(f"{k}\tx" + "\t_" * 8 for k in range(1, 5))
-    with pytest.raises(InputError, match="block 1 has no entity tags"):
-        Annotation.from_blocks(CORPUS, "target", [bare], {}, holds="entities")
-    with pytest.raises(InputError, match="some words have no entity tag"):
-        partly = conllu(TARGET).replace("NER=O", "_")
-        Annotation.from_blocks(CORPUS, "target", [partly], {}, holds="entities")
-    columns = {"source": ["x"], "target": ["x"]}
-    blocks = {f"annotation_{side}": ["1\tx" + "\t_" * 8] for side in ("source", "target")}
-    with pytest.raises(InputError, match="has no entity tag; annotate with an annotator of entities"):
-        of_entities().extract(Segments.from_columns({**columns, **blocks}, ENGLISH, SPANISH))
+    partly = entity_block(TARGET).replace("NER=O", "_")
+    for block, problem in ((bare, "block 1 has no entity tags"), (partly, "some words have no entity tag")):
+        refuses(problem, Annotation.from_blocks, CORPUS, "target", [block], {}, holds="entities")
+    blocks = {f"annotation_{side}": "1\tx" + "\t_" * 8 for side in ("source", "target")}
+    text = segments(tokenizers=EN_ES, **blocks)
+    refuses("has no entity tag; annotate with an annotator of entities", of_entities().extract, text)
 
 
 def test_a_name_without_a_name_on_the_other_side_has_no_match() -> None:
-    values = row(extractor("name", *NAMES), segments("then Eva paid", "luego pagó"))
+    values = row(extractor("name", *NAMES), segments("then Eva paid", "luego pagó", EN_ES))
     assert values["name_phrases_source_matching_1"] == pytest.approx(2 / 3)
     assert values["name_phrases_source_matching_2"] == 0
     assert math.isnan(values["name_phrases_target_matching_3"])
 
 
 def test_the_first_word_is_no_name() -> None:
-    values = row(extractor("name", *NAMES), segments("Then Eva", "Luego Eva"))
+    values = row(extractor("name", *NAMES), segments("Then Eva", "Luego Eva", EN_ES))
     assert values["name_phrases_source_matching_2"] == 1
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,32 +13,25 @@ from filelock import FileLock
 from features.basics.errors import InputError
 from features.core import bundle as bundles
 from features.core.bundle import Bundle
+from features.resources.lexicon import Lexicon
+from features.resources.ngrams import NgramCounts
 from features.storage.checksums import sealed
 from features.storage.files import sha256
 from features.text.corpus import ParallelCorpus
-from tests.factories import Done, qe, refuses
+from tests.factories import qe, refuses
 
-PAIRS = [
-    ("a small house", "una casa pequeña"),
-    ("the house", "la casa"),
-    ("", "nada"),
-    ("the small cat", "el gato"),
-]
 ORDER = ["source_ngrams", "source_lm", "lexicon_source_to_target"]
 
 
 def corpus() -> ParallelCorpus:
-    return ParallelCorpus.from_lines(PAIRS)
+    pairs = [("a small house", "una casa pequeña"), ("the house", "la casa"), ("the small cat", "el gato")]
+    return ParallelCorpus.from_lines([*pairs, ("", "nada")])
 
 
 def write(folder: Path, source: str, target: str) -> list[str]:
     (folder / "s").write_text(source)
     (folder / "t").write_text(target)
     return ["--source", str(folder / "s"), "--target", str(folder / "t"), "--output", str(folder / "out")]
-
-
-def build(*arguments: str) -> Done:
-    return qe("resources", "build", *arguments)
 
 
 def test_who_waits_for_another_build_says_so(tmp_path: Path) -> None:
@@ -72,8 +66,6 @@ def test_what_is_there_is_not_built_again_and_the_corpus_not_read(tmp_path: Path
 
 @pytest.mark.slow
 def test_a_part_that_fails_leaves_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from features.resources.lexicon import Lexicon
-
     def full(self: Lexicon, path: Path) -> None:
         (path / "half").write_text("x")
         raise OSError("disk full")
@@ -103,7 +95,7 @@ def test_another_corpus_in_the_same_folder_is_an_error(tmp_path: Path) -> None:
     ],
 )
 def test_bad_corpora_leave_nothing(tmp_path: Path, source: str, target: str, message: str) -> None:
-    done = build(*write(tmp_path, source, target))
+    done = qe("resources", "build", *write(tmp_path, source, target))
     assert done.code == 2 and "Traceback" not in done.err
     assert re.search(message, done.err)
     assert not (tmp_path / "out").exists()
@@ -128,8 +120,6 @@ def test_an_exported_bundle_has_the_parts_with_their_folders_and_no_text_exports
 
 
 def test_a_build_gets_a_scratch_folder_and_what_killed_builds_left_is_removed(tmp_path: Path) -> None:
-    from features.resources.ngrams import NgramCounts
-
     folder = tmp_path / "b"
     seen: list[Path] = []
 
@@ -144,11 +134,8 @@ def test_a_build_gets_a_scratch_folder_and_what_killed_builds_left_is_removed(tm
         (folder / left / "below").mkdir(parents=True)
     bundles.build(corpus, folder, ORDER[:1], builders={"ngrams": make})
     assert len(seen) == 1
-    assert sorted(path.name for path in folder.iterdir() if path.is_dir()) == [
-        ".mine.kept",
-        "corpus",
-        "source_ngrams",
-    ]
+    left = {path.name for path in folder.iterdir() if path.is_dir()}
+    assert left == {".mine.kept", "corpus", "source_ngrams"}
 
 
 @pytest.mark.slow
@@ -157,12 +144,9 @@ def test_settings_build_again_and_so_do_none(tmp_path: Path) -> None:
     texts = [("a b c d e f g h", "x")] * 3
 
     def run(**settings: dict[str, int]) -> dict[str, tuple[int, object]]:
-        built = bundles.build(
-            lambda: ParallelCorpus.from_lines(texts),
-            tmp_path / "b",
-            ["source_vectors", "source_lm"],
-            settings={"source_vectors": {"dimensions": 2, "classes": 2}, **settings},
-        )
+        given = {"source_vectors": {"dimensions": 2, "classes": 2}, **settings}
+        names = ["source_vectors", "source_lm"]
+        built = bundles.build(lambda: ParallelCorpus.from_lines(texts), tmp_path / "b", names, settings=given)
         return {
             name: ((built.path / name / "meta.json").stat().st_mtime_ns, part["set"])
             for name, part in built.manifest["parts"].items()
@@ -187,17 +171,14 @@ def test_values_that_a_part_cannot_be_built_with(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_maker_of_a_part_goes_before_that_of_its_kind(tmp_path: Path) -> None:
-    from features.resources.ngrams import NgramCounts
-
     def make(given: ParallelCorpus, **settings: object) -> NgramCounts:
         return NgramCounts.from_tokens(given.target, order=1)
 
     def fail(given: ParallelCorpus, **settings: object) -> NgramCounts:
         raise AssertionError("of the kind")
 
-    bundle = bundles.build(
-        corpus, tmp_path / "b", ["source_ngrams"], builders={"ngrams": fail, "source_ngrams": make}
-    )
+    builders = {"ngrams": fail, "source_ngrams": make}
+    bundle = bundles.build(corpus, tmp_path / "b", ["source_ngrams"], builders=builders)
     assert bundle.manifest["parts"]["source_ngrams"]["settings"]["order"] == 1
 
 
@@ -250,8 +231,8 @@ def test_files_of_others_are_told_from_what_builds_leave(tmp_path: Path) -> None
 
 def test_an_output_that_is_a_file_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("mine")
-    with pytest.raises(InputError, match=r"out: cannot be made a folder \(File exists\)"):
-        bundles.build(corpus, tmp_path / "out", ORDER[:1])
+    exists = r"out: cannot be made a folder \(File exists\)"
+    refuses(exists, bundles.build, corpus, tmp_path / "out", ORDER[:1])
     assert (tmp_path / "out").read_text() == "mine"
 
 
@@ -260,29 +241,23 @@ def test_an_output_that_is_a_file_is_an_error(tmp_path: Path) -> None:
 def test_a_damaged_manifest_is_an_error(tmp_path: Path, content: str) -> None:
     bundle = bundles.build(corpus, tmp_path / "b", ORDER[:1])
     (bundle.path / "manifest.json").write_bytes(content.encode("utf-8", "surrogateescape"))
-    for read in (
-        lambda: Bundle(bundle.path).part(ORDER[0]),
-        lambda: bundles.build(corpus, bundle.path, ORDER),
-    ):
-        refuses(r"manifest\.json: the manifest\.json is damaged .*build again", read)
+    message = r"manifest\.json: the manifest\.json is damaged .*build again"
+    refuses(message, lambda: Bundle(bundle.path).part(ORDER[0]))
+    refuses(message, bundles.build, corpus, bundle.path, ORDER)
 
 
 @pytest.mark.parametrize("tokenizer", ["en", {"language": 7}, {"tongue": "en"}, None])
 def test_a_manifest_without_tokenizers_is_an_error(tmp_path: Path, tokenizer: object) -> None:
     bundle = bundles.build(corpus, tmp_path / "b", ORDER[:1])
     manifest = {k: v for k, v in bundle.manifest.items() if k != "checksum"}
-    (bundle.path / "manifest.json").write_text(
-        json.dumps(sealed({**manifest, "source_tokenizer": tokenizer}))
-    )
-    with pytest.raises(InputError, match="tokenizer|manifest|language"):
-        _ = Bundle(bundle.path).tokenizers
+    content = json.dumps(sealed({**manifest, "source_tokenizer": tokenizer}))
+    (bundle.path / "manifest.json").write_text(content)
+    refuses("tokenizer|manifest|language", lambda: Bundle(bundle.path).tokenizers)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("damage", ["gone", "no meta", "empty meta", "cut", "empty array"])
 def test_a_damaged_part_is_named_and_built_again_once_deleted(tmp_path: Path, damage: str) -> None:
-    import shutil
-
     bundle = bundles.build(corpus, tmp_path / "b", ORDER)
     part = bundle.path / "source_lm"
     if damage == "gone":
@@ -330,7 +305,7 @@ def test_the_manifest_says_what_and_from_what(tmp_path: Path) -> None:
 def test_the_verb_builds_what_the_baseline_needs(tmp_path: Path) -> None:
     lines = [f"the {w} house is small ." for w in ("red", "blue", "old", "new", "big")] * 4
     texts = write(tmp_path, "\n".join(lines), "\n".join(lines))
-    done = build(*texts, "--json", "--set", "source_lm.arpa=true")
+    done = qe("resources", "build", *texts, "--json", "--set", "source_lm.arpa=true")
     assert done.code == 0, done.err
     parts = json.loads(done.out)["parts"]
     assert {"source_ngrams", "source_lm", "target_lm", "lexicon_source_to_target"} <= set(parts)

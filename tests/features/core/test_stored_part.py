@@ -123,7 +123,6 @@ def as_before(part: Resource) -> Resource:
         return replace(part, trie=part.trie.plain(), log10=log10, backoff=backoff)
     if isinstance(part, NgramCounts):
         return replace(part, trie=part.trie.plain(), occurrences=unpacked(part.occurrences))
-    assert isinstance(part, Lexicon)
     return replace(part, columns=unpacked(part.columns), values=decoded(part.values))
 
 

@@ -13,12 +13,10 @@ from features.edits.ngram_matches import information, nist
 from features.edits.ter import common_ids
 from features.text.tokens import Tokens
 
-FUNCTIONAL = {"the", "on", "of"}
-
 
 def text(words: str, stems: str = "") -> Words:
     split = words.split()
-    return Words(split, (stems or words).split(), [word in FUNCTIONAL for word in split])
+    return Words(split, (stems or words).split(), [word in ("the", "on", "of") for word in split])
 
 
 def test_stems_and_function_words_by_hand() -> None:

@@ -1,7 +1,7 @@
 """Segments of the corpus near to a text: rapidfuzz, sacrebleu and the definitions as oracles."""
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 from sacrebleu.metrics.bleu import BLEU
 
-from features import ParallelCorpus, Segments
 from features.text.tokens import Tokens
 from qe_papers.extractors.corpus_matches import EditDistance, ExamplePrecision, SkipGrams, ranked
 from qe_papers.extractors.similarity import Similarity
 from qe_papers.resources.corpus_index import CorpusIndex
 from qe_papers.resources.ngram_documents import NgramDocuments
-from tests.factories import PLAIN, paired, refuses, row, segments
+from tests.factories import PLAIN, corpus, paired, refuses, row, segments, tokens
 
 ROWS = [
     ("s1 a b", "the cat sat on the mat", "the cat sat on the mat"),
@@ -62,34 +61,25 @@ def test_targets_are_compared_with_references_not_with_translations() -> None:
 
 def test_by_hand() -> None:
     pairs = [("the red house", "la casa roja"), ("a long walk by the sea", "un largo paseo por el mar")]
-    corpus = ParallelCorpus.from_lines(pairs, PLAIN, PLAIN)
-    extractor = EditDistance(
-        CorpusIndex.build(corpus, side="source"), CorpusIndex.build(corpus, side="target")
-    )
-    segments = Segments(("The red mouse", ""), ("la casa", "La casa roja"), PLAIN, PLAIN)
-    np.testing.assert_allclose(
-        extractor.extract(segments), [[1 / 3, 1 / 13, 1 / 2, 5 / 7], [np.nan, np.nan, 0, 0]]
-    )
+    extractor = EditDistance(*indices(pairs))
+    found = extractor.extract(segments(["The red mouse", ""], ["la casa", "La casa roja"]))
+    np.testing.assert_allclose(found, [[1 / 3, 1 / 13, 1 / 2, 5 / 7], [np.nan, np.nan, 0, 0]])
     assert extractor.names[0] == "edit_distance_source_words" and len(extractor.names) == 4
 
 
 def test_least_characters_by_hand() -> None:
     """`tea sea` shares a word with the first segment, and most letters with the second."""
-    pairs = [("sea view", "x"), ("team seat", "x")]
-    corpus = ParallelCorpus.from_lines(pairs, PLAIN, PLAIN)
-    indices = CorpusIndex.build(corpus, side="source"), CorpusIndex.build(corpus, side="target")
-    segments = Segments(("tea sea",), ("x",), PLAIN, PLAIN)
-    near, least = EditDistance(*indices), EditDistance(*indices, characters="nearest")
-    np.testing.assert_allclose(near.extract(segments)[0, :2], [2 / 2, 4 / 7])
-    np.testing.assert_allclose(least.extract(segments)[0, :2], [2 / 2, 2 / 7])
+    sides, batch = indices([("sea view", "x"), ("team seat", "x")]), segments("tea sea")
+    near, least = EditDistance(*sides), EditDistance(*sides, characters="nearest")
+    np.testing.assert_allclose(near.extract(batch)[0, :2], [2 / 2, 4 / 7])
+    np.testing.assert_allclose(least.extract(batch)[0, :2], [2 / 2, 2 / 7])
     assert "nearest by words" in near.features[1].description
     assert "least character" in least.features[1].description
-    refuses("unknown `characters` 'all'", EditDistance, *indices, characters="all")
+    refuses("unknown `characters` 'all'", EditDistance, *sides, characters="all")
 
 
 CORPUS = [line.split() for line in ("a b c d", "a b a b", "c d e", "a", "b c d e f")]
 DOCUMENTS = NgramDocuments.from_tokens(Tokens.from_lists(CORPUS), order=4)
-PENALTY = 0.5
 Gapped = tuple[str | None, ...]  # None: a word left out
 
 
@@ -130,7 +120,7 @@ def value(gapped: Gapped) -> float:
     if len(kept) == 1:
         return 0.0
     less = [trimmed([None if i == j else word for i, word in enumerate(gapped)]) for j in kept]
-    return PENALTY * sum(map(value, less)) / len(less)
+    return 0.5 * sum(map(value, less)) / len(less)
 
 
 def expected(words: Sequence[str], pattern: str, boundaries: bool) -> float:
@@ -156,12 +146,10 @@ def test_equal_to_the_definition(words: list[str]) -> None:
 
 def test_pairs_of_words_are_those_of_similarity() -> None:
     """Bigrams have no word to leave out between them."""
-    segments = Segments(("a b x c d", "x"), ("c d e a", "b"), PLAIN, PLAIN)
-    pairs = extractor(patterns=["11"], boundaries=[True]).extract(segments)
-    similar = Similarity(
-        DOCUMENTS, DOCUMENTS, (), matching_orders=(2,), boundaries=(True,), weightings=("one",)
-    )
-    np.testing.assert_allclose(pairs, similar.extract(segments))
+    batch = segments(["a b x c d", "x"], ["c d e a", "b"])
+    pairs = extractor(patterns=["11"], boundaries=[True]).extract(batch)
+    settings = {"matching_orders": (2,), "boundaries": (True,), "weightings": ("one",)}
+    np.testing.assert_allclose(pairs, Similarity(DOCUMENTS, DOCUMENTS, (), **settings).extract(batch))
 
 
 @pytest.mark.parametrize("pattern", ["", "10", "01", "1a1", "0"])
@@ -169,18 +157,18 @@ def test_what_is_no_pattern(pattern: str) -> None:
     refuses("is no pattern of skip-grams", extractor, patterns=[pattern])
 
 
+def indices(pairs: Iterable[tuple[str, str]]) -> list[CorpusIndex]:
+    texts = corpus(pairs)
+    return [CorpusIndex.build(texts, side=side) for side in ("source", "target")]
+
+
 def index(lines: Sequence[str]) -> CorpusIndex:
-    corpus = ParallelCorpus.from_lines([(line, "x") for line in lines], PLAIN, PLAIN)
-    return CorpusIndex.build(corpus, side="source")
+    return indices([(line, "x") for line in lines])[0]
 
 
 def composed(text: str) -> str:
     """Unicode's form C, which corpora are read in."""
     return unicodedata.normalize("NFC", text)
-
-
-def tokens(lines: Sequence[str]) -> Tokens:
-    return Tokens.from_lists([line.split() for line in lines])
 
 
 def random_lines(seed: int, n: int, longest: int) -> list[str]:
@@ -197,16 +185,15 @@ def random_lines(seed: int, n: int, longest: int) -> list[str]:
 def test_equal_to_comparing_with_every_segment(longest: int) -> None:
     corpus = random_lines(0, 600, longest)
     queries = [*random_lines(1, 60, longest), "unknown words only", "W1 w2 unknown w1 w1 w1 w1", corpus[17]]
-    neighbours = index(corpus).nearest(tokens(queries))
+    neighbours = index(corpus).nearest(tokens(*queries))
     for i, query in enumerate(queries):
         words = query.lower().split()
         distances = [Levenshtein.distance(words, line.split()) for line in corpus]
         assert neighbours.word_edits[i] == min(distances), query
         nearest = [line for line, d in zip(corpus, distances, strict=True) if d == min(distances)]
         assert neighbours.characters[i] == len(query)
-        assert neighbours.character_edits[i] in {
-            Levenshtein.distance(query.lower(), line) for line in nearest
-        }
+        possible = {Levenshtein.distance(query.lower(), line) for line in nearest}
+        assert neighbours.character_edits[i] in possible
     assert neighbours.word_edits[-1] == neighbours.character_edits[-1] == 0
 
 
@@ -227,36 +214,28 @@ def test_least_characters_in_many_blocks(letters: str, longest: int) -> None:
         return composed(" ".join(drawn.split()) or letters[0])
 
     corpus = sorted({line(size) for size in random.integers(1, longest, 1800)})
-    mixed = [
-        a[: len(a) // 2] + "?" + b[len(b) // 2 :]
-        for a, b in zip(corpus[::150], corpus[70::150], strict=False)
-    ]
-    queries = [
-        *(composed(" ".join(query.split())) for query in mixed),
-        line(3 * longest),
-        letters[0],
-        "?",
-        corpus[7],
-    ]
-    neighbours = index(corpus).nearest(tokens(queries), by_characters=True)
+    pairs = zip(corpus[::150], corpus[70::150], strict=False)
+    mixed = [f"{a[: len(a) // 2]}?{b[len(b) // 2 :]}" for a, b in pairs]
+    queries = [composed(" ".join(query.split())) for query in mixed]
+    queries += [line(3 * longest), letters[0], "?", corpus[7]]
+    neighbours = index(corpus).nearest(tokens(*queries), by_characters=True)
     least = [min(Levenshtein.distance(query, segment) for segment in corpus) for query in queries]
     assert neighbours.character_edits.tolist() == least
 
 
 def test_ties_go_to_the_segment_that_shares_most_words() -> None:
     """Both are two edits away; the second shares all words but one."""
-    neighbours = index(["a x y", "b a c d"]).nearest(tokens(["a b c d"]))
+    neighbours = index(["a x y", "b a c d"]).nearest(tokens("a b c d"))
     assert neighbours.word_edits.tolist() == [2]
     assert neighbours.character_edits[0] == Levenshtein.distance("a b c d", "b a c d")
 
 
 def test_empty_texts_and_batches() -> None:
-    neighbours = index(["a b"]).nearest(tokens(["", "a"]))
+    neighbours = index(["a b"]).nearest(tokens("", "a"))
     assert neighbours.word_edits.tolist() == [-1, 1] and neighbours.characters.tolist() == [-1, 1]
-    assert index(["a b"]).nearest(tokens([])).word_edits.shape == (0,)
-    literal = index(["<s> a", "<unk>"]).nearest(
-        tokens(["<s> a", "<unk>"])
-    )  # markers in text are unknown words
+    assert index(["a b"]).nearest(tokens()).word_edits.shape == (0,)
+    literal = index(["<s> a", "<unk>"]).nearest(tokens("<s> a", "<unk>"))
+    # Markers in text are unknown words.
     assert literal.word_edits.tolist() == [1, 1]
 
 
@@ -264,10 +243,9 @@ def test_empty_texts_and_batches() -> None:
 @settings(max_examples=60)
 @given(st.lists(words, min_size=1, max_size=8), words)
 def test_equal_on_anything(corpus: list[str], query: str) -> None:
-    neighbours = index(corpus).nearest(tokens([query]))
-    assert neighbours.word_edits[0] == min(
-        Levenshtein.distance(query.split(), line.split()) for line in corpus
-    )
+    neighbours = index(corpus).nearest(tokens(query))
+    least = min(Levenshtein.distance(query.split(), line.split()) for line in corpus)
+    assert neighbours.word_edits[0] == least
 
 
 @pytest.mark.slow
@@ -279,6 +257,6 @@ def test_equal_on_anything(corpus: list[str], query: str) -> None:
 def test_least_characters_equal_comparing_with_every_segment(corpus: list[str], query: str) -> None:
     """Also texts of several 64-character blocks, whose nearest segment by words is another one."""
     known = [line for line in corpus if line] or ["a"]
-    neighbours = index(known).nearest(tokens([query]), by_characters=True)
+    neighbours = index(known).nearest(tokens(query), by_characters=True)
     least = min(Levenshtein.distance(query, line) for line in known)
     assert neighbours.character_edits[0] == (least if query else -1)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from features import ParallelCorpus, Segments
+from features import Segments
 from features.resources.aligner import AlignerBuilder
 from features.resources.lexicon import Lexicon
 from features.text.links import Links
@@ -13,25 +13,21 @@ from features.text.tokens import Tokens
 from qe_papers.extractors.dependencies import DependencyMatches, ProjectedDependencies
 from qe_papers.learned.edge_counts import VARIANTS, counted, measures, projections
 from qe_papers.syntax import Word
-from tests.factories import ENGLISH, SPANISH, row
-from tests.features.parsed import block, forms
+from tests.factories import EN_ES, corpus, row, segments
+from tests.features.parsed import block, forms, parsed
 
-PAIRS = [("loves", "ama"), ("loves", "quiere"), ("john", "john"), ("bread", "pan")] * 20
 SOURCE = "John/PROPN/_/2/nsubj loves/VERB/_/0/root bread/NOUN/_/2/obj"
 
 
 @pytest.fixture(scope="module")
 def extractor() -> DependencyMatches:
-    corpus = ParallelCorpus.from_lines(PAIRS, ENGLISH, SPANISH)
+    pairs = corpus([("loves", "ama"), ("loves", "quiere"), ("john", "john"), ("bread", "pan")] * 20, EN_ES)
     directions = ("source_to_target", "target_to_source")
-    forward, backward = (Lexicon.build(corpus, direction=direction) for direction in directions)
-    return DependencyMatches(forward, backward)
+    return DependencyMatches(*(Lexicon.build(pairs, direction=direction) for direction in directions))
 
 
 def values(extractor: DependencyMatches, target: str) -> dict[str, float]:
-    columns = {"source": [forms(SOURCE)], "target": [forms(target)],
-               "annotation_source": [block(SOURCE)], "annotation_target": [block(target)]}  # fmt: skip
-    return row(extractor, Segments.from_columns(columns, ENGLISH, SPANISH))
+    return row(extractor, parsed(SOURCE, target))
 
 
 @pytest.mark.parametrize("verb", ["ama", "quiere"])
@@ -52,24 +48,22 @@ def test_either_lexicon_is_enough(extractor: DependencyMatches) -> None:
     assert values(replace(extractor, threshold=0.9), target)["dependency_nsubj_match_source"] == 1
 
 
-PAIRS_OF_PROJECTED_DEPENDENCIES = [
-    ("the houses", "las casas"),
-    ("the red", "la roja"),
-    ("red houses", "rojas casas"),
-    ("the", "la"),
-]
 SOURCE_OF_PROJECTED_DEPENDENCIES = "the/DET/_/3/det red/ADJ/_/3/amod houses/NOUN/_/0/root"
 
 
 def made() -> ProjectedDependencies:
-    corpus = ParallelCorpus.from_lines(PAIRS_OF_PROJECTED_DEPENDENCIES * 20, ENGLISH, SPANISH)
-    return ProjectedDependencies(AlignerBuilder().build(corpus))
+    pairs = [
+        ("the houses", "las casas"),
+        ("the red", "la roja"),
+        ("red houses", "rojas casas"),
+        ("the", "la"),
+    ]
+    return ProjectedDependencies(AlignerBuilder().build(corpus(pairs * 20, EN_ES)))
 
 
-def segments(*targets: str) -> Segments:
-    columns = {"source": [forms(SOURCE_OF_PROJECTED_DEPENDENCIES)] * len(targets), "target": list(targets),
-               "annotation_source": [block(SOURCE_OF_PROJECTED_DEPENDENCIES)] * len(targets)}  # fmt: skip
-    return Segments.from_columns(columns, ENGLISH, SPANISH)
+def of_houses(target: str) -> Segments:
+    source = SOURCE_OF_PROJECTED_DEPENDENCIES
+    return segments(forms(source), target, EN_ES, annotation_source=block(source))
 
 
 def test_projection_by_hand() -> None:
@@ -112,14 +106,14 @@ def test_quarters_are_of_ranked_edges() -> None:
 @pytest.mark.slow
 def test_from_references_to_features() -> None:
     """`las casas` is in the reference with the same words, `rojas` is not."""
-    batch = segments("las rojas casas")
+    batch = of_houses("las rojas casas")
     fitted = made().fit(batch, {"reference": ["las roja casas"]})
     values = row(fitted, batch)
     assert values["projected_words_coverage"] == 1
     assert (values["projected_words_agreed_quarter"], values["projected_words_differed_quarter"]) == (1, 1)
     assert values["projected_words_differed"] == 0.5
     assert values["projected_roots_differed"] == 0  # `rojas` and `roja` have one stem
-    unseen = row(fitted, segments("la rojas casas"))
+    unseen = row(fitted, of_houses("la rojas casas"))
     assert unseen["projected_words_coverage"] == 0.5
 
 

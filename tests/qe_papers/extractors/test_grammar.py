@@ -1,14 +1,15 @@
 """Grammar of the translation: agreement, dangling determiners, subjects, rules of neighbouring words."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from features import Segments, Tokenizer
-from features.basics.errors import InputError
+from features import Tokenizer
 from qe_papers.extractors.grammar import Agreement, DanglingDeterminers, Subjects
 from qe_papers.extractors.grammar_checks import RULES, GrammarChecks
-from tests.factories import ENGLISH, SPANISH, row
-from tests.features.parsed import block, forms, translations
+from tests.factories import EN_ES, ENGLISH, refuses, row, segments, table
+from tests.features.parsed import block, parsed, translations
 
 NAN = float("nan")
 PLURAL, SINGULAR = "Number=Plur,Person=3,VerbForm=Fin", "Number=Sing,Person=3,VerbForm=Fin"
@@ -154,8 +155,8 @@ def test_shares() -> None:
 
 
 def before(tree: str) -> tuple[float, ...]:
-    columns = {"source": "x", "target": "y", "annotation_target": [block("y/X", [f"constituency = {tree}"])]}
-    values = row(Subjects(parser="constituents"), Segments.from_columns(columns, ENGLISH, SPANISH))
+    text = segments("x", "y", EN_ES, annotation_target=block("y/X", [f"constituency = {tree}"]))
+    values = row(Subjects(parser="constituents"), text)
     return tuple(values[f"subjects_{kind}_target"] for kind in ("pronominal", "other", "dropped"))
 
 
@@ -207,9 +208,8 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_it_finds_its_mistake_alone(name: str) -> None:
     wrong, right = (text.replace(" , ", " ,/PUNCT ") for text in CASES[name])
-    segments = translations(wrong, right)
-    assert row(GrammarChecks(), segments, 0)[f"check_{name}"] == 1
-    assert row(GrammarChecks(), segments, 1)[f"check_{name}"] == 0
+    found = table(GrammarChecks(), translations(wrong, right))
+    assert found[f"check_{name}"].tolist() == [1, 0]
 
 
 def test_every_rule_has_a_case() -> None:
@@ -226,23 +226,18 @@ def test_the_papers_example() -> None:
 
 def test_english_has_its_own_rules() -> None:
     text = "a/DET hour/NOUN y/X is/AUX is/AUX"
-    columns = {"source": ["x"], "target": [forms(text)], "annotation_target": [block(text)]}
-    values = row(GrammarChecks(), Segments.from_columns(columns, SPANISH, Tokenizer("en", "whitespace")))
+    values = row(GrammarChecks(), replace(translations(text), target_tokenizer=ENGLISH))
     assert (values["check_a_an"], values["check_word_repeat"], values["check_y_e"]) == (1, 1, 0)
 
 
 def test_a_language_without_rules_is_one_message() -> None:
-    columns = {"source": ["x"], "target": ["y"], "annotation_target": [block("y/X")]}
-    with pytest.raises(InputError, match="no rules of grammar for the language 'de'; known: en, es"):
-        GrammarChecks().extract(Segments.from_columns(columns, SPANISH, Tokenizer("de")))
+    text = replace(translations("y/X"), target_tokenizer=Tokenizer("de"))
+    refuses("no rules of grammar for the language 'de'; known: en, es", GrammarChecks().extract, text)
 
 
 def test_both_sides_and_characters_of_every_rule() -> None:
     source, target = "a/DET hour/NOUN that/PRON is/AUX is/AUX", "la/DET/Number=Sing casas/NOUN/Number=Plur"
-    columns = {"source": [forms(source)], "target": [forms(target)],
-               "annotation_source": [block(source)], "annotation_target": [block(target)]}  # fmt: skip
-    segments = Segments.from_columns(columns, Tokenizer("en", "whitespace"), SPANISH)
-    values = row(GrammarChecks("both", characters=True), segments)
+    values = row(GrammarChecks("both", characters=True), parsed(source, target))
     assert values["check_a_an_source"] == values["check_word_repeat_source"] == 1
     assert values["check_a_an"] == 0
     assert values["check_det_nom_sing"] == 1 and values["check_det_nom_sing_source"] == 0

@@ -5,22 +5,25 @@ from pathlib import Path
 
 import pytest
 
-from features import Segments, Tokenizer
+from features import Tokenizer
 from features.resources.ngrams import NgramCounts
 from qe_papers.extractors.inverted_scores import InvertedScores
-from tests.factories import PLAIN, refuses, row
+from tests.factories import PLAIN, refuses, row, segments
 from tests.features.text.test_tokens import small_wordnet
 
 # 2,000 tokens: the 1000 times, house 998, barks twice and so no function word.
-CORPUS = ["the house"] * 998 + ["the barks"] * 2
+COUNTS = NgramCounts.from_tokens(PLAIN.tokens(["the house"] * 998 + ["the barks"] * 2), order=5)
 
 
-def scores(source: str, back: str, language: str = "") -> tuple[float, float]:
-    columns = {"source": [source], "target": ["x"], "back_translation": [back]}
-    counts = NgramCounts.from_tokens(PLAIN.tokens(CORPUS), order=5)
-    words = Tokenizer(language, kind="whitespace", normalise=False) if language else PLAIN
-    meteor, nist = InvertedScores(counts).extract(Segments.from_columns(columns, words, PLAIN))[0]
-    return float(meteor), float(nist)
+def inverted(source: str, back: str, language: str = "en", synonyms: bool = False) -> dict[str, float]:
+    tokenizers = Tokenizer(language, kind="whitespace", normalise=False), PLAIN
+    text = segments(source, tokenizers=tokenizers, back_translation=back)
+    return row(InvertedScores(COUNTS, synonyms), text)
+
+
+def scores(source: str, back: str, language: str = "en") -> list[float]:
+    """METEOR and NIST."""
+    return list(inverted(source, back, language).values())
 
 
 def test_the_source_itself() -> None:
@@ -50,18 +53,11 @@ def test_synonyms_are_asked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     wordnet = small_wordnet(tmp_path)
     monkeypatch.setattr("features.text.stems.english", lambda: wordnet)
     monkeypatch.setattr("qe_papers.extractors.inverted_scores.english", lambda: wordnet)
-    counts = NgramCounts.from_tokens(PLAIN.tokens(CORPUS), order=5)
-    columns = {"source": ["autos"], "target": ["x"], "back_translation": ["cars"]}
-
-    def scored(language: str, synonyms: bool) -> dict[str, float]:
-        extractor = InvertedScores(counts, synonyms)
-        words = Tokenizer(language, kind="whitespace", normalise=False)
-        return row(extractor, Segments.from_columns(columns, words, PLAIN))
-
-    assert scored("en", True)["inverted_meteor_synonyms"] == pytest.approx(0.8)
-    assert scored("en", False)["inverted_meteor"] == 0
-    refuses("WordNet, which is English, but the language is 'es'", scored, "es", True)
-    assert InvertedScores(counts, True).content_fingerprint() == wordnet.fingerprint
+    assert inverted("autos", "cars", "en", True)["inverted_meteor_synonyms"] == pytest.approx(0.8)
+    assert inverted("autos", "cars", "en")["inverted_meteor"] == 0
+    message = "WordNet, which is English, but the language is 'es'"
+    refuses(message, inverted, "autos", "cars", "es", True)
+    assert InvertedScores(COUNTS, True).content_fingerprint() == wordnet.fingerprint
 
 
 def test_a_shorter_back_translation_pays_for_it() -> None:

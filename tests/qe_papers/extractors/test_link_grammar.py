@@ -62,10 +62,8 @@ def test_a_text_that_was_given_up_is_undefined_if_there_may_be_some() -> None:
 
 def test_what_is_missing_is_one_message() -> None:
     given = linked(("a b", comments(2, 1, 0, 3)), ("", ()), ("c d", ()))
-    message = (
-        "annotation_source, segment 3: link grammar says nothing of the text: it was not asked, or gave up"
-    )
-    refuses(rf"{message}; annotate with `\+link-grammar`.*`timed_out: true`", LinkGrammar().extract, given)
+    message = r"annotation_source, segment 3: link grammar .*`\+link-grammar`.*`timed_out: true`"
+    refuses(message, LinkGrammar().extract, given)
 
 
 @pytest.mark.parametrize(

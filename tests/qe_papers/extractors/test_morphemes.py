@@ -1,45 +1,35 @@
 """Morphemes: segmentation as Morfessor's own, models of them, and features against sums done by hand."""
 
-import importlib
-import importlib.util
 import math
 import random
 import sys
 from dataclasses import replace
-from typing import Literal, get_args
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features import ParallelCorpus, Segments
-from features.basics.errors import InputError
+from features import ParallelCorpus
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
 from features.resources.morphemes import Morphemes, frequent_words
 from features.text.tokens import Tokens
 from qe_papers.extractors.morphemes import MorphemeFeatures
-from tests.factories import refuses, table
+from tests.factories import refuses, segments, table, tokens
 
-installed = pytest.mark.skipif(
-    importlib.util.find_spec("morfessor") is None, reason="morfessor is not installed (extra `morphemes`)"
-)
 STEMS, ENDINGS = ("cas", "mes", "gat", "perr", "libr", "roj", "verd"), ("a", "as", "o", "os", "ito", "itas")
-Direction = Literal["source_to_target", "target_to_source"]
 WORDS = [stem + ending for stem in STEMS for ending in ENDINGS]
-PAIRS = [(f"the {w} 1990", f"la {w} 1990") for w in WORDS] * 2
 
 
 @pytest.fixture(scope="module")
 def corpus() -> ParallelCorpus:
-    return ParallelCorpus.from_lines(PAIRS)
+    return ParallelCorpus.from_lines([(f"the {w} 1990", f"la {w} 1990") for w in WORDS] * 2)
 
 
 @pytest.fixture(scope="module")
 def learned(corpus: ParallelCorpus) -> Morphemes:
-    if importlib.util.find_spec("morfessor") is None:
-        pytest.skip("morfessor is not installed (extra `morphemes`)")
+    pytest.importorskip("morfessor", reason="morfessor is not installed (extra `morphemes`)")
     return Morphemes.build(corpus, side="target")
 
 
@@ -51,12 +41,11 @@ def toy(side: str) -> Morphemes:
 
 
 @pytest.mark.slow
-@installed
 @settings(max_examples=150)
 @given(st.text(alphabet="casmegtoi1ñ-", min_size=1, max_size=12))
 def test_segmentation_is_that_of_morfessor(word: str) -> None:
     """The package's own Viterbi search over the same lexicon; known and unknown letters."""
-    morfessor = importlib.import_module("morfessor")
+    morfessor = pytest.importorskip("morfessor", reason="morfessor is not installed (extra `morphemes`)")
     model = morfessor.BaselineModel()
     counts = {"cas": 3, "mes": 2, "a": 5, "as": 4, "ito": 2, "s": 1, "e": 2}
     model.load_segmentations([(count, morpheme, (morpheme,)) for morpheme, count in counts.items()])
@@ -94,8 +83,7 @@ def test_what_is_learned(learned: Morphemes, corpus: ParallelCorpus) -> None:
 
 
 def test_words_learned_from() -> None:
-    tokens = Tokens.from_lists([["b", "A", "a", "7"], ["c", "c", "a", "..."]])
-    assert frequent_words(tokens, 2) == ["a", "c"]
+    assert frequent_words(tokens("b A a 7", "c c a ..."), 2) == ["a", "c"]
     refuses("no token of the corpus has a letter", frequent_words, Tokens.from_lists([["7", "."]]), 2)
 
 
@@ -116,39 +104,26 @@ def features(corpus: ParallelCorpus) -> MorphemeFeatures:
     source_lm, target_lm = (
         LanguageModel.build(corpus, side=side, order=3, case="true", morphemes=sides[side]) for side in sides
     )
-    forward, backward = (
-        Lexicon.build(
-            corpus,
-            source_morphemes=sides["source"],
-            target_morphemes=sides["target"],
-            direction=direction,
-            prune=1e-5,
-        )
-        for direction in get_args(Direction)
-    )
+    settings = {"source_morphemes": sides["source"], "target_morphemes": sides["target"], "prune": 1e-5}
+    directions = ("source_to_target", "target_to_source")
+    forward, backward = (Lexicon.build(corpus, direction=d, **settings) for d in directions)
     return MorphemeFeatures(sides["source"], sides["target"], source_lm, target_lm, forward, backward)
 
 
 @pytest.mark.slow
 def test_parts_of_words_are_refused(corpus: ParallelCorpus) -> None:
     words = LanguageModel.build(corpus, side="target", order=3)
-    with pytest.raises(InputError, match="'target_morpheme_lm' must be a part of morphemes"):
-        replace(features(corpus), target_morpheme_lm=words)
+    made = features(corpus)
+    refuses("'target_morpheme_lm' must be a part of morphemes", replace, made, target_morpheme_lm=words)
 
 
 @pytest.mark.slow
 def test_features_are_those_of_models_of_the_morphemes(corpus: ParallelCorpus) -> None:
     """A language model and a lexicon of words, given text whose words are the morphemes."""
-    extractor = features(corpus)
-    segments = Segments.from_columns(
-        {"source": ["the casa", "", "casas"], "target": ["La casas", "la", ""]},
-        corpus.source_tokenizer,
-        corpus.target_tokenizer,
-    )
-    by_name = table(extractor, segments)
+    tokenizers = corpus.source_tokenizer, corpus.target_tokenizer
+    by_name = table(features(corpus), segments(["the casa", "", "casas"], ["La casas", "la", ""], tokenizers))
     source, target = (toy(side).units(corpus.side(side)) for side in ("source", "target"))
-    text = Tokens.from_lists([["l", "a", "cas", "as"]])
-    given = Tokens.from_lists([["t", "h", "e", "cas", "a"]])
+    text, given = tokens("l a cas as"), tokens("t h e cas a")
     model = LanguageModel.from_tokens(target, order=3)
     log10 = float(model.log10_probability(text)[0])
     assert by_name["morpheme_lm_target_log10"][0] == pytest.approx(log10)

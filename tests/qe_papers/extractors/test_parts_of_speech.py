@@ -13,7 +13,8 @@ from features.core.feature_set import make_extractor, parts_needed
 from features.text.annotation import block_of
 from qe_papers.extractors.entities import Entities
 from qe_papers.extractors.parts_of_speech import UPOS, EditsByWordClass, PartsOfSpeech
-from tests.factories import EN_ES, annotated_bundle, refuses, row, segments
+from tests.factories import EN_ES, SPANISH, annotated_bundle, refuses, row, segments
+from tests.features.parsed import entity_block
 
 
 def block(tags: str) -> str:
@@ -62,7 +63,6 @@ def test_a_tag_of_another_tag_set_counts_in_the_length_alone() -> None:
 # `b` is twice p and once q in the source; `x` has one tag; in the target every word has one.
 SOURCE = [["a/p", "b/p"], ["b/q", "x/r"], ["b/p"]]
 TARGET = [["A/P"], ["B/P"], ["B/P"]]
-TEXTS = Segments.from_columns({"source": ["b x", "a z z z", ""], "target": ["A B", "Q", "A"]}, *EN_ES)
 
 
 def annotated(side: list[list[str]]) -> tuple[str, ...]:
@@ -78,8 +78,9 @@ def shares(folder: Path, settings: dict[str, Any]) -> FloatArray:
     columns = {"source": list(map(text, SOURCE)), "target": list(map(text, TARGET)),
                "annotation_source": annotated(SOURCE), "annotation_target": annotated(TARGET)}  # fmt: skip
     corpus, config = Segments.from_columns(columns, *EN_ES), {"kind": "tag_ambiguity"}
+    texts = segments(["b x", "a z z z", ""], ["A B", "Q", "A"], EN_ES)
     bundle = annotated_bundle(folder, corpus, parts_needed([config]), {"source_tag_dictionary": settings})
-    return make_extractor(config, bundle).extract(TEXTS)
+    return make_extractor(config, bundle).extract(texts)
 
 
 def test_counts_by_hand(tmp_path: Path) -> None:
@@ -97,16 +98,13 @@ def test_rare_tags_are_the_taggers_mistakes(tmp_path: Path, least: float, ambigu
     assert values[0, 1] == 0
 
 
-WHITESPACE = Tokenizer("es", "whitespace")
-
-
 def compared(target: str, second: str) -> dict[str, float]:
     """Features of texts of `word/lemma/UPOS` tokens: translation, pseudo-reference."""
     parts = [[token.split("/") for token in text.split()] for text in (target, second)]
     texts = [" ".join(token[0] for token in text) for text in parts]
     blocks = [block_of([(word, lemma, upos, "_") for word, lemma, upos in text]) for text in parts]
     given = segments(
-        "x", texts[0], (Tokenizer("en"), WHITESPACE), pseudo_reference=texts[1],
+        "x", texts[0], (Tokenizer("en"), SPANISH), pseudo_reference=texts[1],
         annotation_target=blocks[0], annotation_pseudo_reference=blocks[1],
     )  # fmt: skip
     return row(EditsByWordClass(), given, prefix="edits_")
@@ -114,9 +112,7 @@ def compared(target: str, second: str) -> dict[str, float]:
 
 def test_by_hand() -> None:
     cells = compared(
-        "La/el/DET casa/casa/NOUN blanca/blanco/ADJ arde/arder/VERB ya/ya/ADV ./././PUNCT".replace(
-            "././.", "./."
-        ),
+        "La/el/DET casa/casa/NOUN blanca/blanco/ADJ arde/arder/VERB ya/ya/ADV ././PUNCT",
         "la/el/DET roja/rojo/ADJ casa/casa/NOUN ardió/arder/VERB !/!/PUNCT",
     )
     # la: match; casa: match, moved by 1; blanca - roja: word changed, moved; ardió: form; ya: deleted; . - !
@@ -131,20 +127,13 @@ def test_by_hand() -> None:
 
 def test_another_class() -> None:
     assert compared("uno/uno/NUM", "casa/casa/NOUN")["pos_changed"] == 1
-    assert (
-        compared("uno/uno/X", "casa/casa/NOUN")["word_changed"] == 1
-    )  # nobody knows that its class is another
+    # Nobody knows that its class is another.
+    assert compared("uno/uno/X", "casa/casa/NOUN")["word_changed"] == 1
 
 
 def test_a_lemma_that_is_not_given_is_simplemmas() -> None:
     cells = compared("casas/_/NOUN", "casa/casa/NOUN")
     assert cells["noun_edited"] == 1 and cells["word_changed"] == 0
-
-
-def entities_block(tags: dict[str, str]) -> str:
-    return "\n".join(
-        f"{k}\t{word}" + "\t_" * 7 + f"\tNER={tag}" for k, (word, tag) in enumerate(tags.items(), start=1)
-    )
 
 
 SOURCE_OF_ENTITIES = {
@@ -157,22 +146,18 @@ TARGET_OF_ENTITIES = {
 
 
 def values_by_name() -> dict[str, float]:
-    blocks = {
-        "annotation_source": entities_block(SOURCE_OF_ENTITIES),
-        "annotation_target": entities_block(TARGET_OF_ENTITIES),
-    }
-    return row(
-        Entities(), segments(" ".join(SOURCE_OF_ENTITIES), " ".join(TARGET_OF_ENTITIES), EN_ES, **blocks)
-    )
+    sides = SOURCE_OF_ENTITIES, TARGET_OF_ENTITIES
+    source, target = (entity_block(tags.items()) for tags in sides)
+    texts = segments(*map(" ".join, sides), EN_ES, annotation_source=source, annotation_target=target)
+    return row(Entities(), texts)
 
 
 def test_entities_by_hand() -> None:
     values = values_by_name()
     expected = {"person": (1, 1), "organisation": (1, 0), "location": (1, 2), "other": (0, 1), "all": (3, 4)}
     for kind, (source, target) in expected.items():
-        assert (values[f"entities_{kind}_source"], values[f"entities_{kind}_target"]) == (source, target), (
-            kind
-        )
+        counts = values[f"entities_{kind}_source"], values[f"entities_{kind}_target"]
+        assert counts == (source, target), kind
         assert values[f"entities_{kind}_difference"] == source - target
     assert values["entities_source_word_for_word"] == pytest.approx(2 / 3)
     assert values["entities_target_word_for_word"] == pytest.approx(2 / 4)

@@ -1,15 +1,16 @@
 """Templates of phrases: matches by hand, weights by scikit-learn on the matrix written out."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.svm import SVR
 
-from features import ParallelCorpus, Segments
+from features import Segments
 from features.resources.aligner import AlignerBuilder
 from features.resources.ngrams import NgramCounts
 from features.resources.phrase_table import PhraseTable
@@ -27,6 +28,7 @@ from qe_papers.extractors.phrase_templates import (
 )
 from qe_papers.resources.phrase_words import Phrase, PhraseWords, PhraseWordsBuilder
 from qe_papers.resources.source_splits import SourceSplits, SourceSplitsBuilder, split_places
+from tests import factories
 from tests.factories import PLAIN, refuses
 
 # source, target, back-translation, post-edit, reference, score
@@ -47,11 +49,9 @@ TARGET_PHRASES = {
 }
 
 
-def segments(rows: list[tuple[str, str, str]]) -> Segments:
-    columns = {
-        name: [row[i] for row in rows] for i, name in enumerate(("source", "target", "back_translation"))
-    }
-    return Segments.from_columns(columns, PLAIN, PLAIN)
+def segments(rows: Iterable[Sequence[Any]]) -> Segments:
+    source, target, back_translation, *_ = zip(*rows, strict=True)
+    return factories.segments(source, target, back_translation=back_translation)
 
 
 def splits() -> SourceSplits:
@@ -82,13 +82,11 @@ def fitted(expanded: bool = True) -> PhraseTemplates:
         "post_edit": [row[3] for row in ROWS],
         "reference": [row[4] for row in ROWS],
     }
-    return unfitted(corpus, expanded).fit(segments([row[:3] for row in ROWS]), labels)
+    return unfitted(corpus, expanded).fit(segments(ROWS), labels)
 
 
 def counts_of(extractor: PhraseTemplates, row: int) -> dict[str, float]:
-    values = extractor.extract(segments([ROWS[row][:3]]))[0].tolist()
-    names = [name.removeprefix("templates_") for name in extractor.names]
-    return dict(zip(names, values, strict=True))
+    return factories.row(extractor, segments([ROWS[row]]), prefix="templates_")
 
 
 def test_differences_and_anchors_by_hand() -> None:
@@ -137,10 +135,10 @@ def test_a_phrase_of_the_table_counts_where_a_segment_has_it() -> None:
     training = segments([("x", "p q r s", "x"), ("x", "p q r t", "x")])
     known = phrase_words(["p q r"])
     extractor = PhraseTemplates(splits(), corpus, known, known).fit(training, labels)
-    values = extractor.extract(segments([("x", "p q r", "x"), ("x", "q r s", "x"), ("x", "p q r s", "x")]))
-    good, bad = (values[:, extractor.names.index(f"templates_target_{kind}")] for kind in ("good", "bad"))
-    assert good.tolist() == [1, 2, 4]  # the phrase; q r s, r s; these, p q r s and the phrase
-    assert bad.tolist() == [1, 0, 1]
+    batch = segments([("x", "p q r", "x"), ("x", "q r s", "x"), ("x", "p q r s", "x")])
+    values = factories.table(extractor, batch, "templates_target_")
+    assert values["good"].tolist() == [1, 2, 4]  # the phrase; q r s, r s; these, p q r s and the phrase
+    assert values["bad"].tolist() == [1, 0, 1]
 
 
 @pytest.mark.parametrize("expanded", [False, True])
@@ -164,37 +162,28 @@ def test_predictions_are_those_of_an_svr_on_the_sparse_matrix(expanded: bool) ->
         assert sizes[name] == sum(own == name for own, _, _ in columns)
     assert sum(map(len, patterns.values())) + (4 if expanded else 0) == len(columns)
     extra = [("source_splits", p, {p}) for p in (("red", "house"), ("dog", "of"))]
-    known = {
-        ("la", "casa"),
-        ("casa", "roja"),
-        ("un", "perro"),
-        ("el", "perro"),
-        ("perro", "de"),
-        ("de", "casa"),
-    }
+    pairs = ("la casa", "casa roja", "un perro", "el perro", "perro de", "de casa")
+    known = {tuple(pair.split()) for pair in pairs}
     short = {
         p for r in rows for p in zip(r["target"][:-1], r["target"][1:], strict=True) if min(map(len, p)) < 4
     }
     extra += [("function_words", p, {p}) for p in sorted(short - known)]
-    matrix = np.array(
-        [
-            [
-                bool(has & (anchors if name.endswith("anchors") else ngrams)(row[sides[name]])) / sizes[name]
-                for name, _, has in columns + extra
-            ]
-            for row in rows
-        ]
-    )
+
+    def cells(row: dict[str, list[str]]) -> list[float]:
+        units = {name: (anchors if "anchors" in name else ngrams)(row[side]) for name, side in sides.items()}
+        return [bool(has & units[name]) / sizes[name] for name, _, has in columns + extra]
+
+    matrix = np.array([cells(row) for row in rows])
     assert sizes["function_words"] == len(short - known) and sizes["source_splits"] == 2
     scale = np.linalg.norm(matrix, axis=1).mean()
     scores = np.array([row[5] for row in ROWS])
     expected = SVR(kernel="linear", C=1.0, epsilon=0.2).fit(matrix / scale, scores).predict(matrix / scale)
-    predicted = extractor.extract(segments([row[:3] for row in ROWS]))[:, -1]
+    predicted = extractor.extract(segments(ROWS))[:, -1]
     np.testing.assert_allclose(predicted, expected, atol=1e-6)
 
 
 def test_saved_restored_and_damaged(tmp_path: Path) -> None:
-    extractor, batch = fitted(), segments([row[:3] for row in ROWS] + [("", "", "")])
+    extractor, batch = fitted(), segments([*(row[:3] for row in ROWS), ("", "", "")])
     extractor.save(tmp_path)
     again = unfitted(extractor.target_ngrams5).restore(tmp_path)
     np.testing.assert_array_equal(again.extract(batch), extractor.extract(batch))
@@ -225,7 +214,7 @@ def test_split_bigrams_by_hand() -> None:
 @pytest.mark.slow
 def test_the_resource_keeps_what_its_aligner_splits() -> None:
     lines = [("a b c", "A B C"), ("a b", "A B"), ("b c", "B C"), ("a", "A"), ("b", "B"), ("c", "C")] * 20
-    corpus = ParallelCorpus.from_lines([*lines, ("a b", "B C A")], PLAIN, PLAIN)
+    corpus = factories.corpus([*lines, ("a b", "B C A")])
     aligner = AlignerBuilder().build(corpus)
     made = SourceSplitsBuilder(aligner=aligner).build(corpus)
     expected = {
@@ -244,7 +233,7 @@ def test_the_resource_keeps_what_its_aligner_splits() -> None:
 
 def words_of(lines: list[str]) -> PhraseWords:
     """Every n-gram of the lines is a phrase: they are their own translations, word by word."""
-    corpus = ParallelCorpus.from_lines([(line, line.upper()) for line in lines], PLAIN, PLAIN)
+    corpus = factories.corpus((line, line.upper()) for line in lines)
     links = Links.from_pharaoh([" ".join(f"{i}-{i}" for i in range(len(line.split()))) for line in lines])
     table = PhraseTable.from_links(corpus, links, minimum=1)
     return PhraseWordsBuilder(phrase_table=table, side="source").build(corpus)

@@ -2,28 +2,28 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features import ParallelCorpus, Segments, Tokenizer
+from features import Segments
 from features.core.bundle import Bundle
 from features.core.feature_set import make_extractor, parts_needed
 from features.resources.aligner import AlignerBuilder
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import FLOOR
-from features.resources.ngrams import NgramCounts
 from features.resources.word_lexicon import StopWords
 from features.text.annotation import block_of
 from features.text.ngram_tables import unit_ngrams
 from features.text.tokens import Tokens
 from qe_papers.extractors.sequences import SequenceLanguageModels
 from qe_papers.learned.sequence_models import SEQUENCES
-from tests.factories import EN_ES, annotated_bundle, table
+from tests import factories
+from tests.factories import EN_ES, SPANISH, annotated_bundle, corpus, paired, rows, tokens
 
 Pairs = Sequence[tuple[str, str]]
 
@@ -41,18 +41,13 @@ def words(tags: str) -> str:
 
 
 def segments(pairs: Pairs) -> Segments:
-    columns = {
-        "source": [words(source) for source, _ in pairs],
-        "target": [words(target) for _, target in pairs],
-        "annotation_source": [block(source) for source, _ in pairs],
-        "annotation_target": [block(target) for _, target in pairs],
-    }
-    return Segments.from_columns(columns, *EN_ES)
+    source, target = zip(*pairs, strict=True)
+    blocks = {"annotation_source": list(map(block, source)), "annotation_target": list(map(block, target))}
+    return factories.segments(list(map(words, source)), list(map(words, target)), EN_ES, **blocks)
 
 
 def values(bundle: Bundle, pairs: Pairs) -> list[dict[str, float]]:
-    columns = table(make_extractor({"kind": "pos_sequences"}, bundle), segments(pairs))
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return rows(make_extractor({"kind": "pos_sequences"}, bundle), segments(pairs))
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +85,7 @@ def test_counts_of_tag_ngrams(bundle: Bundle) -> None:
     assert (features[1]["pos_ngrams_source_least_2"], features[1]["pos_ngrams_source_unseen_2"]) == (0, 0.5)
     assert math.isnan(features[0]["pos_ngrams_source_least_4"])
     assert math.isnan(features[0]["pos_ngrams_target_unseen_2"])
-    counts = cast(NgramCounts, bundle.part("source_pos_ngrams"))
+    counts = bundle.part("source_pos_ngrams")
     assert counts.order == 7
     assert counts.counts(Tokens.from_lists([["d", "n"]]), 2)[0].tolist() == [2]
 
@@ -99,19 +94,18 @@ def test_counts_of_tag_ngrams(bundle: Bundle) -> None:
 def test_least_counts_below_limits(bundle: Bundle) -> None:
     """`d n` occurs twice in the source corpus, `n v` and `d n v` once; three words have no 4-gram."""
     extractor = make_extractor({"kind": "pos_sequences", "below": [1, 2, 3]}, bundle)
-    block_ = extractor.extract(segments([("d n", "D"), ("d n v", "D N"), ("z d n", "D")]))
-    rows = [dict(zip(extractor.names, row, strict=True)) for row in block_.tolist()]
-    least = [[row[f"pos_ngrams_source_least_2_below_{limit}"] for limit in (1, 2, 3)] for row in rows]
+    found = rows(extractor, segments([("d n", "D"), ("d n v", "D N"), ("z d n", "D")]))
+    least = [[row[f"pos_ngrams_source_least_2_below_{limit}"] for limit in (1, 2, 3)] for row in found]
     assert least == [[0, 0, 1], [0, 1, 1], [1, 1, 1]]
-    assert rows[1]["pos_ngrams_source_least_3_below_1"] == 0
-    assert rows[1]["pos_ngrams_source_least_3_below_2"] == 1
-    assert all(math.isnan(row["pos_ngrams_source_least_4_below_3"]) for row in rows)
-    assert math.isnan(rows[0]["pos_ngrams_target_least_2_below_1"])
+    assert found[1]["pos_ngrams_source_least_3_below_1"] == 0
+    assert found[1]["pos_ngrams_source_least_3_below_2"] == 1
+    assert all(math.isnan(row["pos_ngrams_source_least_4_below_3"]) for row in found)
+    assert math.isnan(found[0]["pos_ngrams_target_least_2_below_1"])
 
 
 def test_language_models_read_their_layer_and_cut_orders(bundle: Bundle) -> None:
-    detailed = cast(LanguageModel, bundle.part("source_pos_lm"))
-    simple = cast(LanguageModel, bundle.part("source_upos_lm"))
+    detailed = bundle.part("source_pos_lm")
+    simple = bundle.part("source_upos_lm")
     assert set(detailed.vocabulary.words[3:]) == set("dnvpa")
     assert set(simple.vocabulary.words[3:]) == set("DNVPA")
     assert (detailed.order, simple.order) == (6, 6)
@@ -138,27 +132,19 @@ def test_units_are_the_ngrams_of_each_text(lists: list[list[str]], order: int) -
     assert [outcome.words(i) for i in range(len(outcome))] == expected
 
 
-SOURCE, TARGET = Tokenizer("en", "whitespace"), Tokenizer("es", "whitespace")
 PAIRS = [("the houses", "las casas"), ("of the house", "de la casa"), ("the red", "la roja"), ("of", "de")]
 TAGS = {"the": "DT", "houses": "NNS", "house": "NN", "of": "IN", "red": "JJ"}
 
 
 def sequence_lm_segments(pairs: list[tuple[str, str]]) -> Segments:
     blocks = [block_of([(word, "_", "_", TAGS[word]) for word in source.split()]) for source, _ in pairs]
-    columns = {"source": [p[0] for p in pairs], "target": [p[1] for p in pairs], "annotation_source": blocks}
-    return Segments.from_columns(columns, SOURCE, TARGET)
+    return replace(paired(pairs, EN_ES), annotation_source=tuple(blocks))
 
 
 def unfitted() -> SequenceLanguageModels:
-    corpus = ParallelCorpus.from_lines(PAIRS * 20, SOURCE, TARGET)
-    stop_words = StopWords.build(corpus, side="target", max_words=2)
-    return SequenceLanguageModels(stop_words, AlignerBuilder().build(corpus))
-
-
-def fitted() -> SequenceLanguageModels:
-    return unfitted().fit(
-        sequence_lm_segments(PAIRS), {"reference": ["las casas", "de la casa", "la casa roja", "de la"]}
-    )
+    texts = corpus(PAIRS * 20, EN_ES)
+    stop_words = StopWords.build(texts, side="target", max_words=2)
+    return SequenceLanguageModels(stop_words, AlignerBuilder().build(texts))
 
 
 @pytest.mark.slow
@@ -180,16 +166,13 @@ def test_sequences_by_hand() -> None:
 
 @pytest.mark.slow
 def test_perplexities_are_those_of_the_models() -> None:
-    extractor, batch = fitted(), sequence_lm_segments([("of the houses", "de las casas")])
-    row = dict(zip(extractor.names, extractor.extract(batch)[0].tolist(), strict=True))
-    text = Tokens.from_lists([["de", "las", "casas"]])
+    references = ["las casas", "de la casa", "la casa roja", "de la"]
+    extractor = unfitted().fit(sequence_lm_segments(PAIRS), {"reference": references})
+    row = factories.row(extractor, sequence_lm_segments([("of the houses", "de las casas")]))
     perplexity = {}
-    for kind, lines in (
-        ("sys", [target for _, target in PAIRS]),
-        ("ref", ["las casas", "de la casa", "la casa roja", "de la"]),
-    ):
-        model = LanguageModel.from_tokens(TARGET.tokens(lines), order=3)
-        perplexity[kind] = 10 ** -model.score(text).log10.mean()
+    for kind, lines in (("sys", [target for _, target in PAIRS]), ("ref", references)):
+        model = LanguageModel.from_tokens(SPANISH.tokens(lines), order=3)
+        perplexity[kind] = 10 ** -model.score(tokens("de las casas")).log10.mean()
     assert row["sequence_words_sys"] == pytest.approx(perplexity["sys"])
     assert row["sequence_words_sys_ref"] == pytest.approx(perplexity["sys"] / perplexity["ref"])
     assert row["sequence_words_ref_sys"] == pytest.approx(perplexity["ref"] / perplexity["sys"])

@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.spatial.distance import jensenshannon
 from scipy.special import gammaln, psi
 from sklearn.decomposition import LatentDirichletAllocation
 
-from features import ParallelCorpus, Segments, Tokenizer
+from features import Segments, Tokenizer
 from features.basics.errors import InputError
 from features.resources.word_lexicon import StopWords
 from features.text.tokens import Tokens
@@ -23,10 +22,9 @@ from qe_papers.extractors.similarity import DISTANCES, WEIGHTINGS, Similarity, T
 from qe_papers.resources.ngram_documents import K1, K3, B, NgramDocuments
 from qe_papers.resources.sampled_topic_model import SampledTopicModel, SampledTopicModelBuilder, sample
 from qe_papers.resources.topic_model import Bags, LdaSettings, TopicModel, _digamma, expected_words, infer
-from tests.factories import PLAIN, refuses, row, segments, table
+from tests.factories import corpus, refuses, row, segments, table
 
 CORPUS = [line.split() for line in ("a b c d", "a b a b", "c d e", "a", "b c d e f")]
-PENALTY = 0.5
 Ngram = tuple[str, ...]
 
 
@@ -99,48 +97,33 @@ def matching(words: Sequence[str], longest: int, boundaries: bool, weighting: st
     def value(g: Ngram) -> float:
         if sum(occurrences(g)):
             return weight(g)[0]
-        return PENALTY * (value(g[:-1]) + value(g[1:])) / 2 if len(g) > 1 else 0.0
+        return 0.5 * (value(g[:-1]) + value(g[1:])) / 2 if len(g) > 1 else 0.0
 
     chosen = ngrams(words, order, boundaries)
     return sum(map(value, chosen)) / sum(weight(g)[1] for g in chosen)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("within", "stem"), [("corpus", "okapi"), ("segment", "okapi_segment")])
 @settings(max_examples=25)
-@given(st.lists(st.sampled_from("abcdefx"), min_size=1, max_size=7))
-def test_equal_to_the_definitions(words: list[str]) -> None:
-    features = values(words)
+@given(words=st.lists(st.sampled_from("abcdefx"), min_size=1, max_size=7))
+def test_equal_to_the_definitions(within: str, stem: str, words: list[str]) -> None:
+    features = values(words, okapi_within=within)
     for boundaries in (False, True):
         mark = "_boundary" if boundaries else ""
         for order in range(1 + boundaries, 5):
             if boundaries or len(words) >= order:
-                assert features[f"okapi_{order}{mark}"] == pytest.approx(
-                    okapi(words, order, boundaries), rel=1e-9
-                )
+                expected = okapi(words, order, boundaries, within)
+                assert features[f"{stem}_{order}{mark}"] == pytest.approx(expected, rel=1e-9)
+                assert within == "corpus" or 0 <= expected <= 1 + 1e-9
             else:
-                assert np.isnan(features[f"okapi_{order}"])
+                assert np.isnan(features[f"{stem}_{order}"])
         for order in (2, 4):
             for weighting in WEIGHTINGS:
                 name = f"matching_{order}{mark}" + ("" if weighting == "one" else f"_{weighting}")
                 expected = matching(words, order, boundaries, weighting)
                 assert features[name] == pytest.approx(expected, rel=1e-9), name
-
-
-@pytest.mark.slow
-@settings(max_examples=25)
-@given(st.lists(st.sampled_from("abcdefx"), min_size=1, max_size=7))
-def test_equal_to_the_definition_in_the_space_of_the_segment(words: list[str]) -> None:
-    features = values(words, okapi_within="segment")
-    for boundaries in (False, True):
-        mark = "_boundary" if boundaries else ""
-        for order in range(1 + boundaries, 5):
-            if boundaries or len(words) >= order:
-                expected = okapi(words, order, boundaries, "segment")
-                assert features[f"okapi_segment_{order}{mark}"] == pytest.approx(expected, rel=1e-9)
-                assert 0 <= expected <= 1 + 1e-9
-            else:
-                assert np.isnan(features[f"okapi_segment_{order}"])
-    assert not any(name.startswith("okapi_1") for name in features)
+    assert within == "corpus" or not any(name.startswith("okapi_1") for name in features)
 
 
 def test_wrong_parameters() -> None:
@@ -153,18 +136,13 @@ def test_wrong_parameters() -> None:
     assert names[0] == "similarity_source_true_case_okapi_1" and "similarity_target_okapi_1" in names
 
 
-LEFT = np.array([[0.5, 0.3, 0.2], [0.9, 0.05, 0.05]])
-RIGHT = np.array([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]])
-FUNCTIONS = {name: function for name, _, _, function in DISTANCES}
-
-
 def test_against_scipy_and_by_hand() -> None:
-    assert FUNCTIONS["jensen_shannon"](LEFT, RIGHT)[1] == pytest.approx(
-        jensenshannon(LEFT[1], RIGHT[1], base=2) ** 2
-    )
-    assert FUNCTIONS["manhattan"](LEFT, RIGHT)[1] == pytest.approx(0.8 + 0.15 + 0.65)
-    assert FUNCTIONS["euclidean"](LEFT, RIGHT)[1] == pytest.approx(np.sqrt(0.64 + 0.0225 + 0.4225))
-    assert FUNCTIONS["cosine"](LEFT, RIGHT)[1] == pytest.approx(0.135 / np.sqrt(0.815 * 0.54))
+    left, right = np.array([[0.9, 0.05, 0.05]]), np.array([[0.1, 0.2, 0.7]])
+    distances = {name: function(left, right)[0] for name, _, _, function in DISTANCES}
+    assert distances["jensen_shannon"] == pytest.approx(jensenshannon(left[0], right[0], base=2) ** 2)
+    assert distances["manhattan"] == pytest.approx(0.8 + 0.15 + 0.65)
+    assert distances["euclidean"] == pytest.approx(np.sqrt(0.64 + 0.0225 + 0.4225))
+    assert distances["cosine"] == pytest.approx(0.135 / np.sqrt(0.815 * 0.54))
 
 
 def compared(rows: list[tuple[str, str]], language: str = "es") -> Segments:
@@ -221,10 +199,10 @@ def test_equal_to_counting_one_by_one(lists: list[list[str]]) -> None:
 
 
 def test_case_and_punctuation() -> None:
-    corpus = Tokens.from_lists([["A", ",", "b", "."], ["a", "b"], ["."]])
-    plain = NgramDocuments.from_tokens(corpus, order=2)
-    true = NgramDocuments.from_tokens(corpus, order=2, case="true")
-    words = NgramDocuments.from_tokens(corpus, order=2, punctuation=False)
+    texts = Tokens.from_lists([["A", ",", "b", "."], ["a", "b"], ["."]])
+    plain = NgramDocuments.from_tokens(texts, order=2)
+    true = NgramDocuments.from_tokens(texts, order=2, case="true")
+    words = NgramDocuments.from_tokens(texts, order=2, punctuation=False)
     pair = Tokens.from_lists([["a", "b"]])
     assert [f.documents[f.look_up(pair).nodes[1][2]] for f in (plain, true, words)] == [1, 1, 2]
     assert true.look_up(pair).nodes[1][1] >= 0 and words.look_up(Tokens.from_lists([["!"]])).lengths[0] == 0
@@ -251,18 +229,14 @@ def pairs(n: int, seed: int) -> list[tuple[str, str]]:
     """Alternately of the sea and of the law, with stop words and marks."""
     random = np.random.default_rng(seed)
     return [
-        (
-            " ".join(["the", *random.choice(topic[0], 4), "."]),
-            " ".join(["el", *random.choice(topic[1], 4), "."]),
-        )
-        for topic in (SEA, LAW) * (n // 2)
+        (f"the {' '.join(random.choice(source, 4))} .", f"el {' '.join(random.choice(target, 4))} .")
+        for source, target in (SEA, LAW) * (n // 2)
     ]
 
 
 @pytest.fixture(scope="module")
 def model() -> TopicModel:
-    corpus = ParallelCorpus.from_lines(pairs(2000, 0), PLAIN, PLAIN)
-    return TopicModel.build(corpus, topics=2, common=0.4, passes=3)
+    return TopicModel.build(corpus(pairs(2000, 0)), topics=2, common=0.4, passes=3)
 
 
 def top_words(model: TopicModel, topic: int) -> tuple[set[str], set[str]]:
@@ -282,12 +256,9 @@ def test_planted_topics_are_found(model: TopicModel) -> None:
 
 
 def test_translations_share_topics_and_others_do_not(model: TopicModel) -> None:
-    segments = Segments(
-        ("the Ship wave fish", "court judge", "ship court", "the ."),
-        ("barco ola vela", "barco ola vela pez", "juez", "el juez"), PLAIN, PLAIN,
-    )  # fmt: skip
-    extractor = Topics(model)
-    by_name = table(extractor, segments)
+    sources = ["the Ship wave fish", "court judge", "ship court", "the ."]
+    targets = ["barco ola vela", "barco ola vela pez", "juez", "el juez"]
+    by_name = table(Topics(model), segments(sources, targets))
     assert by_name["topics_cosine"][0] > 0.95 and by_name["topics_cosine"][1] < 0.3
     assert by_name["topics_jensen_shannon"][0] < 0.05 and by_name["topics_jensen_shannon"][1] > 0.5
     np.testing.assert_allclose(by_name["topics_source_1"][:3] + by_name["topics_source_2"][:3], 1)
@@ -295,21 +266,16 @@ def test_translations_share_topics_and_others_do_not(model: TopicModel) -> None:
     assert not np.isnan(by_name["topics_target_1"]).any()
 
 
-def random_bags(seed: int) -> tuple[Bags, NDArray[np.float64]]:
-    random = np.random.default_rng(seed)
-    counts = sparse.csr_matrix(random.poisson(0.3, (30, 50)))
-    bags = Bags(counts.indices.astype(np.int32), counts.data.astype(np.int32), counts.indptr.astype(np.int64))
-    return bags, counts.toarray()
-
-
 def test_inference_equals_scikit_learn() -> None:
-    bags, dense = random_bags(0)
+    counts = sparse.csr_matrix(np.random.default_rng(0).poisson(0.3, (30, 50)))
+    bags = Bags(counts.indices.astype(np.int32), counts.data.astype(np.int32), counts.indptr.astype(np.int64))
     weights = np.random.default_rng(1).gamma(1.0, 1.0, (50, 4))
     oracle = LatentDirichletAllocation(4, doc_topic_prior=0.1, max_doc_update_iter=50, mean_change_tol=1e-3)
-    oracle.fit(dense[:2])
+    oracle.fit(counts[:2])
     oracle.components_ = weights.T
     oracle.exp_dirichlet_component_ = np.exp(psi(weights.T) - psi(weights.T.sum(axis=1))[:, None])
-    np.testing.assert_allclose(infer(bags, expected_words(weights), 0.1), oracle.transform(dense), atol=0.01)
+    found = infer(bags, expected_words(weights), 0.1)
+    np.testing.assert_allclose(found, oracle.transform(counts), atol=0.01)
 
 
 def test_digamma() -> None:
@@ -350,17 +316,17 @@ def test_samples_are_of_the_exact_distribution() -> None:
     assert np.mean(drawn) == pytest.approx(exact(), abs=0.025)  # three standard deviations
 
 
-def sampled_topic_model_model(stop: tuple[str, str] = ("the", "el"), seed: int = 0) -> SampledTopicModel:
-    corpus = ParallelCorpus.from_lines(pairs(600, 0), PLAIN, PLAIN)
+def sampled_model(*stop: str) -> SampledTopicModel:
     source, target = (StopWords((word,), settings={}, corpus_fingerprint="") for word in stop)
-    return SampledTopicModelBuilder(
-        source_stop_words=source, target_stop_words=target, topics=2, iterations=50, seed=seed
-    ).build(corpus)
+    builder = SampledTopicModelBuilder(
+        source_stop_words=source, target_stop_words=target, topics=2, iterations=50, seed=0
+    )
+    return builder.build(corpus(pairs(600, 0)))
 
 
 def test_planted_topics_are_found_without_stop_words() -> None:
-    made = sampled_topic_model_model()
+    made = sampled_model("the", "el")
     by_source = {frozenset(source): target for source, target in (top_words(made, k) for k in range(2))}
     assert by_source == {frozenset(SEA[0]): set(SEA[1]), frozenset(LAW[0]): set(LAW[1])}
     assert "the" not in made.source.index and "el" not in made.target.index
-    assert "el" in sampled_topic_model_model(stop=("the", "la")).target.index
+    assert "el" in sampled_model("the", "la").target.index

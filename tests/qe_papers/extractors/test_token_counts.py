@@ -5,14 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.core.segments import Segments
 from qe_papers.extractors.token_counts import TokenCounts, diversity, genitives, inner_capitals
-from tests.factories import PLAIN, row
+from tests.factories import row, segments
 
 
 def values(source: str, target: str) -> dict[str, float]:
-    extractor = TokenCounts()
-    return row(extractor, Segments((source,), (target,), PLAIN, PLAIN))
+    return row(TokenCounts(), segments(source, target))
 
 
 def test_by_hand() -> None:

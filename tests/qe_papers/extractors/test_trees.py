@@ -88,7 +88,7 @@ def test_what_is_no_tree_is_one_message(text: str, what: str) -> None:
 TREE = "constituency = (S (NP (N a)) (VP (V b)))"
 
 
-def parse_probabilities_parsed(*comments: str) -> Segments:
+def commented(*comments: str) -> Segments:
     return segments("a b", tokenizers=EN_ES, annotation_source=block("a b", comments))
 
 
@@ -99,9 +99,7 @@ def test_parse_probabilities_by_hand() -> None:
     """Probabilities .2, .1, .1: half of them is the best's."""
     logs = np.log([0.2, 0.1, 0.1])
     text = " ".join(f"{value:.12f}" for value in logs)
-    values = row(
-        SIDE, parse_probabilities_parsed(TREE, "tree_grammar = fine", f"tree_log_probabilities = {text}")
-    )
+    values = row(SIDE, commented(TREE, "tree_grammar = fine", f"tree_log_probabilities = {text}"))
     expected = {
         "log_probability": logs[0], "log_probability_by_word": logs[0] / 2, "trees": 3, "confidence": 0.5,
         "mean_log_probability": logs.mean(), "spread": np.log(2) * 2 / 3, "entropy": 1.5 * np.log(2),
@@ -112,14 +110,12 @@ def test_parse_probabilities_by_hand() -> None:
 
 
 def test_probabilities_far_below_what_floats_hold() -> None:
-    given = parse_probabilities_parsed(TREE, "tree_grammar = fine", "tree_log_probabilities = -2000 -2000")
+    given = commented(TREE, "tree_grammar = fine", "tree_log_probabilities = -2000 -2000")
     assert row(SIDE, given)["parse_confidence_source"] == pytest.approx(0.5)
 
 
 def test_the_plain_grammars_probabilities_are_not_comparable() -> None:
-    values = row(
-        SIDE, parse_probabilities_parsed(TREE, "tree_grammar = plain", "tree_log_probabilities = -9")
-    )
+    values = row(SIDE, commented(TREE, "tree_grammar = plain", "tree_log_probabilities = -9"))
     assert values["parse_plain_source"] == 1 and np.isnan(values["parse_log_probability_source"])
 
 
@@ -129,4 +125,4 @@ def test_the_plain_grammars_probabilities_are_not_comparable() -> None:
      ((TREE, "tree_log_probabilities = -1 x"), "the parse has no probabilities")],
 )  # fmt: skip
 def test_what_is_missing_is_one_message(comments: tuple[str, ...], what: str) -> None:
-    refuses(f"annotation_source, segment 1: {what}", SIDE.extract, parse_probabilities_parsed(*comments))
+    refuses(f"annotation_source, segment 1: {what}", SIDE.extract, commented(*comments))

@@ -6,11 +6,10 @@ import pytest
 from features import Segments, Tokenizer
 from features.basics.errors import InputError
 from features.resources.word_lexicon import StopWords
-from features.text.tokens import Tokens
 from qe.language.taggers import tagger
 from qe_papers.extractors.word_classes import WORDS, Casing, Deictics, FunctionWords, Misspellings
 from qe_papers.resources.truecaser import Truecaser, begins
-from tests.factories import EN_ES, ENGLISH, PLAIN, SPANISH, refuses, row, segments
+from tests.factories import EN_ES, ENGLISH, refuses, row, segments, tokens
 
 
 def test_the_papers_examples_are_there() -> None:
@@ -18,32 +17,25 @@ def test_the_papers_examples_are_there() -> None:
 
 
 def test_by_hand() -> None:
-    segments = Segments.from_columns(
-        {"source": ["I am here"], "target": ["Estoy Aquí hoy , aquí"]}, ENGLISH, SPANISH
-    )
-    values = row(Deictics(), segments)
+    values = row(Deictics(), segments("I am here", "Estoy Aquí hoy , aquí", EN_ES))
     assert (values["deictics_source"], values["deictics_target"]) == (2, 3)
     assert values["deictics_difference"] == -1 and values["deictics_target_share"] == pytest.approx(3 / 5)
 
 
 def test_a_language_without_a_list_is_one_message() -> None:
-    segments = Segments.from_columns({"source": ["a"], "target": ["b"]}, ENGLISH, Tokenizer("de"))
-    refuses("no list of deictic words for the language 'de'; known: en, es", Deictics().extract, segments)
+    batch = segments("a", "b", (ENGLISH, Tokenizer("de")))
+    refuses("no list of deictic words for the language 'de'; known: en, es", Deictics().extract, batch)
 
 
 def listed(*words: str) -> StopWords:
     return StopWords(words, settings={"side": "source"}, corpus_fingerprint="")
 
 
-def shares(source: str, target: str) -> list[float]:
-    extractor = FunctionWords(listed("of", "the"), listed("de", "la"))
-    values: list[float] = extractor.extract(segments(source, target))[0].tolist()
-    return values
-
-
 def test_function_words_by_hand() -> None:
     """The, of, the of five; La of three: each side has its own list, and case does not count."""
-    assert shares("The end of the day", "La the end") == pytest.approx([3 / 5, 1 / 3])
+    extractor = FunctionWords(listed("of", "the"), listed("de", "la"))
+    shares = extractor.extract(segments("The end of the day", "La the end"))[0]
+    assert shares.tolist() == pytest.approx([3 / 5, 1 / 3])
 
 
 ROWS = [("Osama", "NER=B-PER|Spell=no"), ("vive", "NER=O"), ("enla", "NER=O|Spell=no"), ("casa", "NER=O")]
@@ -72,8 +64,7 @@ def test_what_is_missing_is_one_message() -> None:
 
 def test_hunspell_itself() -> None:
     try:
-        by = tagger("hunspell", "es", "en")
-        (block,) = by.annotate([["La", "casa", "esta", "enla", "playa"]])
+        (block,) = tagger("hunspell", "es", "en").annotate([["La", "casa", "esta", "enla", "playa"]])
     except InputError as error:
         pytest.skip(str(error))
     given = segments("x", "La casa esta enla playa", EN_ES, annotation_target=block)
@@ -81,22 +72,12 @@ def test_hunspell_itself() -> None:
     assert values["misspelled_words_target"] == 1
 
 
-TEXT = Tokens.from_lists(
-    line.split()
-    for line in ("The red house of Ann .", "Ann said : The house is red !", "It rained in the EU")
-)
-
-
 def test_features_by_hand() -> None:
-    caser = Truecaser.from_tokens(TEXT)
-    segments = Segments(("The House of ann", ""), ("red Ann EU", "The red"), PLAIN, PLAIN)
-    features = Casing(caser, caser).extract(segments)
+    text = tokens("The red house of Ann .", "Ann said : The house is red !", "It rained in the EU")
+    caser = Truecaser.from_tokens(text)
+    features = Casing(caser, caser).extract(segments(["The House of ann", ""], ["red Ann EU", "The red"]))
     np.testing.assert_array_equal(features[0], [2, 0.5, 1, 0, 0, 2, 1])
     np.testing.assert_array_equal(features[1], [0, np.nan, 0, 0, 0, 0, 0])
-
-
-def tokens(*lines: str) -> Tokens:
-    return Tokens.from_lists([line.split() for line in lines])
 
 
 TEXT_OF_TRUECASER = tokens(
@@ -121,8 +102,7 @@ def test_starts() -> None:
 
 
 def test_only_starts_are_changed() -> None:
-    cased = Truecaser.from_tokens(TEXT_OF_TRUECASER).truecase(
-        tokens("RED The Unknown", "", "Unknown : THE EU")
-    )
+    caser = Truecaser.from_tokens(TEXT_OF_TRUECASER)
+    cased = caser.truecase(tokens("RED The Unknown", "", "Unknown : THE EU"))
     words = [cased.words(i) for i in range(3)]
     assert words == [["red", "The", "Unknown"], [], ["Unknown", ":", "the", "EU"]]

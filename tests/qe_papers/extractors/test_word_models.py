@@ -14,7 +14,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import mutual_info_score
 
-from features import ParallelCorpus, Segments
+from features import Segments
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
 from features.resources.word_lexicon import NUMBER, KeptWords, WordLexicon, plain
@@ -30,13 +30,9 @@ from qe_papers.extractors.word_models import (
 )
 from qe_papers.resources.triggers import Triggers, mutual_information
 from qe_papers.resources.word_prediction import Training, WordPrediction, _vectors, distance, hashes, mean_log
-from tests.factories import ENGLISH, PLAIN, SPANISH, refuses, row
+from tests.factories import EN_ES, corpus, refuses, row, rows, segments, table, tokens
 
 Pairs = list[tuple[str, str]]
-
-
-def corpus(pairs: Pairs) -> ParallelCorpus:
-    return ParallelCorpus.from_lines(pairs, PLAIN, PLAIN)
 
 
 def information(left: str, right: str, pairs: Pairs, sides: tuple[int, int], minimum: int) -> float:
@@ -61,7 +57,7 @@ def test_equal_to_counting(pairs: Pairs, source: str, target: str, minimum: int)
     inside = Triggers.build(built, trigger_side="source", triggered_side="source", minimum=minimum)
     between = Triggers.build(built, trigger_side="target", triggered_side="source", minimum=minimum)
     words, others = source.lower().split(), target.lower().split()
-    of_source, of_target = Tokens.from_lists([source.split()]), Tokens.from_lists([target.split()])
+    of_source, of_target = tokens(source), tokens(target)
     expected = [
         0.0 if a == b else information(a, b, pairs, (0, 0), minimum) for a, b in permutations(words, 2)
     ]
@@ -108,21 +104,16 @@ def pairs(n: int, seed: int) -> list[tuple[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def word_lexicon_corpus() -> ParallelCorpus:
-    return ParallelCorpus.from_lines(pairs(3000, 0), PLAIN, PLAIN)
+def lexicon() -> WordLexicon:
+    return WordLexicon.build(corpus(pairs(3000, 0)), words=100)
 
 
-@pytest.fixture(scope="module")
-def lexicon(word_lexicon_corpus: ParallelCorpus) -> WordLexicon:
-    return WordLexicon.build(word_lexicon_corpus, words=100)
-
-
-def log_probability(lexicon: WordLexicon, source: str, target: str) -> np.ndarray:  # type: ignore[type-arg]
-    return lexicon.log_probability(Tokens.from_lists([source.split()]), Tokens.from_lists([target.split()]))
+def log_probability(lexicon: WordLexicon, source: str, target: str) -> np.ndarray:
+    return lexicon.log_probability(tokens(source), tokens(target))
 
 
 @pytest.mark.slow
-def test_near_scikit_learn(lexicon: WordLexicon, word_lexicon_corpus: ParallelCorpus) -> None:
+def test_near_scikit_learn(lexicon: WordLexicon) -> None:
     """Probabilities of unseen segments correlate with those of a full logistic regression."""
     lines, translations = zip(*pairs(3000, 0), strict=True)
     unseen = [source for source, _ in pairs(200, 1)]
@@ -146,61 +137,45 @@ def test_the_whole_source_decides(lexicon: WordLexicon) -> None:
 def test_words_without_a_classifier(lexicon: WordLexicon) -> None:
     assert np.isnan(log_probability(lexicon, "bank", "<unk> gato")).all()
     assert np.isfinite(log_probability(lexicon, "xyz", "banco"))[0]
-    segments = Segments(("bank", "bank", ""), ("banco gato", "gato", ""), PLAIN, PLAIN)
-    features = WordLexiconScores(lexicon).extract(segments)
+    batch = segments(["bank", "bank", ""], ["banco gato", "gato", ""])
+    features = WordLexiconScores(lexicon).extract(batch)
     assert np.isfinite(features[0]).all() and np.isnan(features[1:]).all()
     assert features[0, 0] == pytest.approx(features[0, 1]) == pytest.approx(10 ** features[0, 2])
 
 
 def test_features_by_hand(lexicon: WordLexicon) -> None:
     logs = log_probability(lexicon, "money fish", "dinero banco")
-    features = WordLexiconScores(lexicon).extract(Segments(("money fish",), ("Dinero banco",), PLAIN, PLAIN))[
-        0
-    ]
+    (features,) = WordLexiconScores(lexicon).extract(segments("money fish", "Dinero banco"))
     assert features[0] == pytest.approx(np.exp(logs.mean()))
     assert features[1] == pytest.approx(np.exp(logs.min()))
 
 
 def test_numbers_are_one_word() -> None:
-    word_lexicon_corpus = ParallelCorpus.from_lines(
-        [(f"in {i}", f"en {i}") for i in range(300)], PLAIN, PLAIN
-    )
-    made = WordLexicon.build(word_lexicon_corpus, words=10, training=LexiconTraining(epochs=2))
+    texts = corpus((f"in {i}", f"en {i}") for i in range(300))
+    made = WordLexicon.build(texts, words=10, training=LexiconTraining(epochs=2))
     assert NUMBER in made.source.index and NUMBER in made.target.index and "7" not in made.source.index
     assert plain(Tokens.from_lists([["A1", "b"]])).words(0) == [NUMBER, "b"]
 
 
 WORDS = {"red": "rojo", "cat": "gato", "dog": "perro", "big": "grande", "house": "casa", "sun": "sol"}
-QUICK = Training(hidden=20, epochs=30, batch=8)
-
-
-def word_prediction_corpus() -> ParallelCorpus:
-    rng = np.random.default_rng(0)
-    chosen = [rng.choice(list(WORDS), 2, replace=False) for _ in range(200)]
-    return ParallelCorpus.from_lines(
-        [(" ".join(pair), " ".join(WORDS[word] for word in pair)) for pair in chosen], ENGLISH, SPANISH
-    )
 
 
 @pytest.fixture(scope="module")
 def extractor() -> WordPredictionScores:
-    kept = {
-        f"{side}_kept_words": KeptWords.build(word_prediction_corpus(), side=side)
-        for side in ("source", "target")
-    }
+    rng = np.random.default_rng(0)
+    chosen = [rng.choice(list(WORDS), 2, replace=False) for _ in range(200)]
+    texts = corpus([(" ".join(pair), " ".join(WORDS[word] for word in pair)) for pair in chosen], EN_ES)
+    kept = {f"{side}_kept_words": KeptWords.build(texts, side=side) for side in ("source", "target")}
+    quick = Training(hidden=20, epochs=30, batch=8)
     return WordPredictionScores(
-        WordPrediction.build(word_prediction_corpus(), hashed=False, training=QUICK, **kept),
-        WordPrediction.build(word_prediction_corpus(), hashed=True, training=QUICK),
+        WordPrediction.build(texts, hashed=False, training=quick, **kept),
+        WordPrediction.build(texts, hashed=True, training=quick),
     )
-
-
-def scores(extractor: WordPredictionScores, source: str, target: str) -> dict[str, float]:
-    return row(extractor, Segments.from_columns({"source": [source], "target": [target]}, ENGLISH, SPANISH))
 
 
 @pytest.mark.slow
 def test_right_words_are_nearer_and_more_probable(extractor: WordPredictionScores) -> None:
-    right, wrong = scores(extractor, "red cat", "gato rojo"), scores(extractor, "red cat", "perro grande")
+    right, wrong = rows(extractor, segments("red cat", ["gato rojo", "perro grande"], EN_ES))
     for kind in ("filtered", "hashed"):
         assert right[f"word_prediction_{kind}_probability"] > 3 * wrong[f"word_prediction_{kind}_probability"]
         assert right[f"word_prediction_{kind}_distance"] < wrong[f"word_prediction_{kind}_distance"]
@@ -217,9 +192,8 @@ def test_figures_are_those_of_dense_vectors() -> None:
     rng = np.random.default_rng(0)
     predicted = rng.random((4, 6))
     there = np.array([[1, 0, 1, 0, 0, 1], [0] * 6, [1] * 6, [0, 0, 0, 0, 0, 1]], np.float32)
-    np.testing.assert_allclose(
-        distance(predicted, csr_matrix(there)), np.linalg.norm(predicted - there, axis=1), rtol=1e-6
-    )
+    norms = np.linalg.norm(predicted - there, axis=1)
+    np.testing.assert_allclose(distance(predicted, csr_matrix(there)), norms, rtol=1e-6)
     means = mean_log(predicted, csr_matrix(there))
     assert np.isnan(means[1])
     assert means[0] == pytest.approx(np.log(predicted[0, [0, 2, 5]]).mean(), rel=1e-6)
@@ -236,25 +210,20 @@ def test_damaged_weights_are_refused(extractor: WordPredictionScores) -> None:
     refuses("`bias` must hold numbers", undefined.check_arrays, error=Damaged)
 
 
-PAIRS = [("the house", "la casa"), ("the red house", "la casa roja"), ("red", "roja"), ("the", "la")] * 10
-
-
 def made(smoothing: float = 5.0, bins: int = 2, order: int = 1) -> WordConfidence:
-    corpus = ParallelCorpus.from_lines(PAIRS, ENGLISH, SPANISH)
-    lexicon = Lexicon.build(corpus, direction="source_to_target")
+    pairs = [("the house", "la casa"), ("the red house", "la casa roja"), ("red", "roja"), ("the", "la")]
+    texts = corpus(pairs * 10, EN_ES)
     return WordConfidence(
-        lexicon_source_to_target=lexicon,
-        target_lm=LanguageModel.from_tokens(corpus.target, order=2),
+        lexicon_source_to_target=Lexicon.build(texts, direction="source_to_target"),
+        target_lm=LanguageModel.from_tokens(texts.target, order=2),
         bins=bins,
         smoothing=smoothing,
         order=order,
     )
 
 
-def segments(*targets: str) -> Segments:
-    return Segments.from_columns(
-        {"source": ["the house"] * len(targets), "target": list(targets)}, ENGLISH, SPANISH
-    )
+def of_house(*targets: str) -> Segments:
+    return segments("the house", targets, EN_ES)
 
 
 def test_criteria_by_hand() -> None:
@@ -268,34 +237,30 @@ def test_criteria_by_hand() -> None:
 
 def test_one_kind_of_word_by_hand() -> None:
     """With one bin all evidence is certain: P(right | word) = (right + s P(right)) / (seen + s)."""
-    batch = segments("la casa", "la casa")
+    batch = of_house("la casa", "la casa")
     fitted = made(smoothing=2.0, bins=1).fit(batch, {"post_edit": ["la mesa", "la mesa"]})
     prior = (2 + 1) / (4 + 2)
     la, casa = (2 + 2 * prior) / (2 + 2), (0 + 2 * prior) / (2 + 2)
-    values = row(fitted, segments("la casa"))
+    values = row(fitted, of_house("la casa"))
     for criterion in CRITERIA:
         assert values[f"word_confidence_{criterion}_mean"] == pytest.approx((la + casa) / 2)
-    assert row(fitted, segments("casa"))["word_confidence_any_mean"] == pytest.approx(casa)
-    assert row(fitted, segments("perro"))["word_confidence_any_mean"] == pytest.approx(0.5)
+    assert row(fitted, of_house("casa"))["word_confidence_any_mean"] == pytest.approx(casa)
+    assert row(fitted, of_house("perro"))["word_confidence_any_mean"] == pytest.approx(0.5)
 
 
 def test_quartiles_are_those_of_training_words() -> None:
     targets = ["la casa roja", "roja la", "la", "casa casa"]
-    fitted = made().fit(segments(*targets), {"post_edit": ["la casa", "roja", "una", "casa"]})
-    values = fitted.extract(segments(*targets))
-    names = [f"word_confidence_levenshtein_quartile{q}" for q in range(1, 5)]
-    shares = values[:, [fitted.names.index(name) for name in names]]
-    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    fitted = made().fit(of_house(*targets), {"post_edit": ["la casa", "roja", "una", "casa"]})
+    shares = table(fitted, of_house(*targets), "word_confidence_levenshtein_quartile")
+    np.testing.assert_allclose(sum(shares[str(quartile)] for quartile in range(1, 5)), 1)
 
 
 def test_evidence_tells_words_apart_that_were_never_seen() -> None:
     """What the lexicon knew was right in training: so is, more likely, a new word that it knows."""
-    batch = segments(*["la casa", "la xx", "yy casa", "zz la"] * 5)
+    batch = of_house(*["la casa", "la xx", "yy casa", "zz la"] * 5)
     fitted = made().fit(batch, {"post_edit": ["la casa", "la", "casa", "la"] * 5})
-    known = Segments.from_columns({"source": ["red"], "target": ["roja"]}, ENGLISH, SPANISH)
-    unknown = Segments.from_columns({"source": ["red"], "target": ["qq"]}, ENGLISH, SPANISH)
-    name = "word_confidence_any_mean"
-    assert row(fitted, known)[name] > row(fitted, unknown)[name] + 0.3
+    known, unknown = table(fitted, segments("red", ["roja", "qq"], EN_ES))["word_confidence_any_mean"]
+    assert known > unknown + 0.3
 
 
 def test_criteria_of_bigrams_by_hand() -> None:
@@ -310,11 +275,10 @@ def test_criteria_of_bigrams_by_hand() -> None:
 @pytest.mark.slow
 def test_bigrams_by_hand() -> None:
     """The edit keeps, of `la casa roja`, `casa roja`: prior (1 + 1) / (2 + 2); each bigram was seen once."""
-    fitted = made(smoothing=2.0, bins=1, order=2).fit(
-        segments("la casa roja"), {"post_edit": ["una casa roja"]}
-    )
-    values = row(fitted, segments("casa roja"))
+    labels = {"post_edit": ["una casa roja"]}
+    fitted = made(smoothing=2.0, bins=1, order=2).fit(of_house("la casa roja"), labels)
+    values = row(fitted, of_house("casa roja"))
     assert values["word_confidence_2_any_mean"] == pytest.approx((1 + 2 * 0.5) / (1 + 2))
-    assert row(fitted, segments("la casa"))["word_confidence_2_levenshtein_mean"] == pytest.approx(1 / 3)
-    assert np.isnan(list(row(fitted, segments("casa")).values())).all()
-    refuses("no training row has a 2-gram", made(order=2).fit, segments("la"), {"post_edit": ["la"]})
+    assert row(fitted, of_house("la casa"))["word_confidence_2_levenshtein_mean"] == pytest.approx(1 / 3)
+    assert np.isnan(list(row(fitted, of_house("casa")).values())).all()
+    refuses("no training row has a 2-gram", made(order=2).fit, of_house("la"), {"post_edit": ["la"]})

@@ -7,7 +7,6 @@ import pytest
 from numpy.typing import NDArray
 
 from features.basics import threads
-from features.basics.errors import InputError
 from qe_papers.learners.ensembles import RandomFeatureSets
 from qe_papers.learners.mlp_ensemble import (
     LabelledRows,
@@ -17,6 +16,8 @@ from qe_papers.learners.mlp_ensemble import (
     batch_gradients,
     initial_state,
 )
+from tests.factories import refuses
+from tests.features.differences import check_gradient
 
 Array = NDArray[Any]
 
@@ -44,13 +45,7 @@ def test_gradients_by_differences(rows: int, columns: int) -> None:
         return float(batch.weights @ (0.5 * (outputs - batch.labels[:, None]) ** 2).sum(axis=1) / rows)
 
     batch_gradients(batch, parameters, slopes)
-    for i in range(len(state.values)):
-        state.values[i] += 1e-6
-        above = loss()
-        state.values[i] -= 2e-6
-        slope = (above - loss()) / 2e-6
-        state.values[i] += 1e-6
-        assert state.gradients[i] == pytest.approx(slope, abs=3e-6)
+    check_gradient(loss, state.values, state.gradients, 3e-6)
 
 
 def plain_network(model: MlpEnsemble, X: Array, y: Array, importance: Array, member: int) -> Array:
@@ -71,9 +66,8 @@ def plain_network(model: MlpEnsemble, X: Array, y: Array, importance: Array, mem
             back = np.outer(error, parameters[2]) * (1 - units**2)
             gradients = [X[rows].T @ back, back.sum(axis=0), units.T @ error, error.sum(keepdims=True)]
             rate, step = model.learning_rate * (1 - step / steps), step + 1
-            for p, gradient, a, b, decays in zip(
-                parameters, gradients, first, second, (1, 0, 1, 0), strict=True
-            ):
+            updates = zip(parameters, gradients, first, second, (1, 0, 1, 0), strict=True)
+            for p, gradient, a, b, decays in updates:
                 a[:] = 0.9 * a + 0.1 * gradient
                 b[:] = 0.999 * b + 0.001 * gradient**2
                 moved = a / (1 - 0.9**step) / (np.sqrt(b / (1 - 0.999**step)) + 1e-8)
@@ -135,9 +129,8 @@ def test_sets_that_are_better_are_averaged() -> None:
     for columns in fitted.columns_:
         assert {0, 1} < set(columns) and len(columns) == 5 and {2, 3} & set(columns)
     baseline = RandomFeatureSets(RIDGE, baseline=8, sets=1).fit(X[:200], y[:200])
-    by_hand = np.mean(
-        [m.predict(X[200:][:, c]) for m, c in zip(fitted.members_, fitted.columns_, strict=True)], axis=0
-    )
+    members = zip(fitted.members_, fitted.columns_, strict=True)
+    by_hand = np.mean([member.predict(X[200:][:, columns]) for member, columns in members], axis=0)
     np.testing.assert_allclose(fitted.predict(X[200:]), by_hand)
     error = np.abs(fitted.predict(X[200:]) - y[200:]).mean()
     assert np.abs(baseline.predict(X[200:]) - y[200:]).mean() < error < 1.0  # all columns know both
@@ -153,5 +146,5 @@ def test_the_baseline_stays_where_no_set_is_better() -> None:
 
 def test_fewer_columns_than_the_baseline_has_are_one_message() -> None:
     X, y = random_feature_sets_data(0.0)
-    with pytest.raises(InputError, match="the baseline has 17 columns, but there are 8; set `baseline`"):
-        RandomFeatureSets(RIDGE, baseline=17).fit(X, y)
+    message = "the baseline has 17 columns, but there are 8; set `baseline`"
+    refuses(message, RandomFeatureSets(RIDGE, baseline=17).fit, X, y)

@@ -55,9 +55,8 @@ def test_description() -> None:
 def test_first_pair_by_brute_force(seed: int, minspan: int, endspan: int) -> None:
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(40, 3)), rng.normal(size=40)
-    model = MarsRegressor(max_terms=3, threshold=0.0, minspan=minspan, endspan=endspan, penalty=-2.0).fit(
-        X, y
-    )
+    spans = {"minspan": minspan, "endspan": endspan}
+    model = MarsRegressor(max_terms=3, threshold=0.0, penalty=-2.0, **spans).fit(X, y)
 
     def outside(B: FloatArray, values: FloatArray) -> FloatArray:
         """What least squares on the columns of B leave of values."""
@@ -100,6 +99,5 @@ def test_units_do_not_matter(seed: int, factor: float, shift: float) -> None:
     y = np.abs(X[:, 0]) + 0.3 * rng.normal(size=80)
     base = MarsRegressor(max_terms=7).fit(X, y).predict(X)
     moved = X * [factor, 1] + [shift, 0]
-    np.testing.assert_allclose(
-        MarsRegressor(max_terms=7).fit(moved, 5 * y - 1).predict(moved), 5 * base - 1, atol=1e-5
-    )
+    other = MarsRegressor(max_terms=7).fit(moved, 5 * y - 1).predict(moved)
+    np.testing.assert_allclose(other, 5 * base - 1, atol=1e-5)

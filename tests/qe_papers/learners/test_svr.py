@@ -38,16 +38,11 @@ def data(rows: int = 120, seed: int = 0) -> tuple[FloatArray, FloatArray]:
 def by_hand(grid: list[list[float]], X: FloatArray, y: FloatArray) -> dict[str, float]:
     """The best of a grid by scikit-learn's own cross-validation, and how it does on the last quarter."""
     first = 90
-    errors = {
-        (C, gamma, epsilon): np.mean(
-            (
-                cross_val_predict(SVR(C=C, gamma=gamma, epsilon=epsilon), X[:first], y[:first], cv=KFold(4))
-                - y[:first]
-            )
-            ** 2
-        )
-        for C, gamma, epsilon in product(*grid)
-    }
+    errors = {}
+    for C, gamma, epsilon in product(*grid):
+        model = SVR(C=C, gamma=gamma, epsilon=epsilon)
+        predicted = cross_val_predict(model, X[:first], y[:first], cv=KFold(4))
+        errors[C, gamma, epsilon] = np.mean((predicted - y[:first]) ** 2)
     C, gamma, epsilon = min(errors, key=lambda setting: errors[setting])
     model = SVR(C=C, gamma=gamma, epsilon=epsilon).fit(X[:first], y[:first])
     return {
@@ -68,9 +63,7 @@ def test_the_best_of_every_grid_is_that_of_brute_force(seed: int) -> None:
     assert len(fitted.best_) == len(fitted.grids_) == 2
     for best, grid in zip(fitted.best_, fitted.grids_, strict=True):
         expected = by_hand(grid, X, y)
-        assert [best[name] for name in ("C", "gamma", "epsilon")] == [
-            expected[name] for name in ("C", "gamma", "epsilon")
-        ]
+        assert all(best[name] == expected[name] for name in ("C", "gamma", "epsilon"))
         for name in ("error", "score"):
             assert best[name] == pytest.approx(expected[name], abs=2e-3), name
         assert best["support_vectors"] == pytest.approx(expected["support_vectors"], abs=0.02)
@@ -119,9 +112,8 @@ def test_labels_of_which_low_is_good_are_turned() -> None:
     X, y = data(seed=6)
     good = SvrChosenBySupport(**SMALL).fit(X, y)
     bad = SvrChosenBySupport(**SMALL, label_sign=-1.0).fit(X, -y)
-    np.testing.assert_allclose(
-        [best["score"] for best in bad.best_], [best["score"] for best in good.best_], atol=1e-6
-    )
+    turned, scores = ([best["score"] for best in fitted.best_] for fitted in (bad, good))
+    np.testing.assert_allclose(turned, scores, atol=1e-6)
     lower = SvrChosenBySupport(**{**SMALL, "metric": "mae"}).fit(X, y)
     assert all(best["score"] < 0 for best in lower.best_)
 

@@ -5,6 +5,7 @@ import pickle
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -129,7 +130,6 @@ def by_fragments(kernel: TreeKernel, left: str, right: str) -> float:
             if isinstance(kernel, PartialTreeKernel):
                 fragments = partial_fragments(node, kernel.decay, kernel.depth_decay)
             else:
-                assert isinstance(kernel, SubsetTreeKernel)
                 fragments = subset_fragments(node, kernel.decay)
             for fragment, weight in fragments:
                 tally[fragment] += weight  # type: ignore[assignment]
@@ -265,24 +265,18 @@ def table(rows: int = 50, seed: int = 0) -> tuple[pd.DataFrame, FloatArray]:
     return X, 2 + 0.4 * X["a"].to_numpy() + 2 * verbs + 0.1 * generator.normal(size=rows)
 
 
-def polynomial(X: pd.DataFrame, Z: pd.DataFrame, scaler: MinMaxScaler, degree: int) -> FloatArray:
-    """(n, m) normalised polynomial kernel by scikit-learn."""
-    one, other = (scaler.transform(t[["a", "b"]].to_numpy()) for t in (X, Z))
-    values = polynomial_kernel(one, other, degree=degree, gamma=1, coef0=1)
-    norms = [
-        np.sqrt(np.diag(polynomial_kernel(rows, degree=degree, gamma=1, coef0=1))) for rows in (one, other)
-    ]
-    return np.asarray(values / np.outer(*norms))
-
-
 def batch(X: pd.DataFrame, name: str) -> Trees:
     return Trees.from_brackets([str(tree) for tree in X[name]])
 
 
-def kernel(X: pd.DataFrame, Z: pd.DataFrame, scaler: MinMaxScaler, params: dict[str, Any]) -> FloatArray:
+def kernel(X: pd.DataFrame, Z: pd.DataFrame, scaler: MinMaxScaler) -> FloatArray:
+    """(n, m) normalised polynomial kernel by scikit-learn, and the kernels of the trees."""
+    one, other = (scaler.transform(t[["a", "b"]].to_numpy()) for t in (X, Z))
+    polynomial = partial(polynomial_kernel, degree=PARAMS["degree"], gamma=1, coef0=1)
+    norms = [np.sqrt(np.diag(polynomial(rows))) for rows in (one, other)]
     trees = SubsetTreeKernel(0.4).between(*(batch(t, "constituents_source") for t in (X, Z)))
     trees = trees + PartialTreeKernel(0.4, 0.4).between(*(batch(t, "dependencies_target") for t in (X, Z)))
-    return np.asarray(polynomial(X, Z, scaler, params["degree"]) + params["tree_weight"] * trees)
+    return np.asarray(polynomial(one, other) / np.outer(*norms) + PARAMS["tree_weight"] * trees)
 
 
 @pytest.mark.slow
@@ -290,8 +284,8 @@ def test_it_is_an_svr_on_the_sum_of_kernels() -> None:
     X, y = table()
     train, held_out = X.iloc[:40], X.iloc[40:]
     scaler = MinMaxScaler().fit(train[["a", "b"]].to_numpy())
-    svr = SVR(kernel="precomputed", C=4.0, epsilon=0.05).fit(kernel(train, train, scaler, PARAMS), y[:40])
-    expected = svr.predict(kernel(held_out, train, scaler, PARAMS))
+    svr = SVR(kernel="precomputed", C=4.0, epsilon=0.05).fit(kernel(train, train, scaler), y[:40])
+    expected = svr.predict(kernel(held_out, train, scaler))
     ours = TreeKernelSvr(**PARAMS).fit(train, y[:40])
     np.testing.assert_allclose(ours.predict(held_out), expected, atol=1e-10)
     assert len(ours.weights_) == len(svr.support_) == len(ours.support_trees_["constituents_source"])
@@ -302,9 +296,8 @@ def test_without_trees_it_is_scikit_learns_polynomial_svr() -> None:
     values = MinMaxScaler().fit_transform(X[["a", "b"]].to_numpy())
     theirs = SVR(kernel="poly", degree=2, gamma=0.5, coef0=1.0, C=2.0, epsilon=0.1, tol=1e-6).fit(values, y)
     ours = TreeKernelSvr(degree=2, gamma=0.5, C=2.0, epsilon=0.1, normalise=False)
-    np.testing.assert_allclose(
-        ours.fit(X[["a", "b"]], y).predict(X[["a", "b"]]), theirs.predict(values), atol=5e-3
-    )
+    features = X[["a", "b"]]
+    np.testing.assert_allclose(ours.fit(features, y).predict(features), theirs.predict(values), atol=5e-3)
 
 
 def test_without_features_it_is_an_svr_on_trees() -> None:

@@ -1,5 +1,6 @@
 """System selection: planted differences are found, nothing leaks, nothing is found where nothing is; MERT."""
 
+import csv
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -9,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from features.basics.errors import InputError
 from qe.data.folds import make_folds
+from qe.models.model import Model
 from qe.systems import Bleu, Texts
 from qe.systems.documents import blocks
 from qe_papers import Translations
@@ -113,8 +114,7 @@ def test_held_out_references_do_not_reach_their_own_choice() -> None:
     """Other references for one fold's documents change other folds' preferences, never its own."""
     data = translations(60)
     extraction, tokenizers = make_extraction(SURFACE, None, ("en", "es"), None)
-    bleu = Bleu()
-    statistics = data.statistics(bleu)
+    statistics = data.statistics(Bleu())
 
     def run(rows: np.ndarray) -> dict[str, Preferences]:
         return cross_validated(data, extraction, choosers(), rows, tokenizers, folds=5)
@@ -153,19 +153,15 @@ def test_examples_are_of_the_references_of_other_documents() -> None:
 @pytest.mark.slow
 def test_random_labels_give_nothing() -> None:
     """Both systems alike, features unrelated: no method may look better than the better system."""
-    data = translations(100, quality=(0.0, 0.0), seed=4)
-    extraction, tokenizers = make_extraction(SURFACE, None, ("en", "es"), None)
-    choice = select(data, extraction, choosers(), tokenizers, {"bleu": Bleu()}, samples=500, folds=5)
+    choice = selected(translations(100, quality=(0.0, 0.0), seed=4))
     assert all(c.p_corrected > 0.05 or c.result.difference < 0 for c in choice.comparisons)
 
 
 @pytest.mark.slow
 def test_systems_that_agree_everywhere_leave_nothing_to_rank() -> None:
     data = translations(40)
-    same = Translations(
-        data.source, {"a": data.systems["a"], "b": data.systems["a"]}, data.documents, data.references
-    )
-    refuses("nothing to learn", selected, same)
+    same = dict.fromkeys("ab", data.systems["a"])
+    refuses("nothing to learn", selected, replace(data, systems=same))
 
 
 def test_the_oracle_takes_the_better_translation_and_the_first_of_equals() -> None:
@@ -213,9 +209,9 @@ def test_new_translations_are_chosen_by_what_all_references_taught() -> None:
     for preferences in outcome.values():
         assert (preferences.choice("segment", new.documents) == best).mean() > 0.6
         assert preferences.documents.shape == (2, 6)
-    with pytest.raises(InputError, match="learned to choose among a, b"):
-        other = Translations(new.source, {"b": new.systems["a"], "a": new.systems["b"]}, new.documents)
-        applied(data, other, extraction, choosers("gain"), tokenizers, Bleu())
+    other = replace(unlabelled, systems={"b": new.systems["a"], "a": new.systems["b"]})
+    rest = extraction, choosers("gain"), tokenizers, Bleu()
+    refuses("learned to choose among a, b", applied, data, other, *rest)
 
 
 @pytest.mark.parametrize(
@@ -268,14 +264,10 @@ def test_the_command_chooses_and_says_if_it_paid(tmp_path: Path, monkeypatch: py
 
 
 def test_a_model_can_choose(demo_model: Path, tmp_path: Path) -> None:
-    from qe.models.model import Model
-
     model = Model.load(demo_model)
-    table = (demo_model.parent / "data" / "new.tsv").read_text("utf-8").splitlines()
-    header, rows = table[0].split("\t"), [line.split("\t") for line in table[1:41]]
-    source = tuple(row[header.index("source")] for row in rows)
-    target = tuple(row[header.index("target")] for row in rows)
-    other = tuple(reversed(target))
+    table = pd.read_csv(demo_model.parent / "data" / "new.tsv", sep="\t", quoting=csv.QUOTE_NONE, nrows=40)
+    source, target = tuple(table["source"]), tuple(table["target"])
+    other = target[::-1]
     files = write(tmp_path, s=source, a=target, b=(*other[:-1], ""))
     arguments = ["--model", demo_model, "--source", files["s"], "--system", f"a={files['a']}"]
     done = qe("select", *arguments, "--system", f"b={files['b']}", "--output", tmp_path / "out", "--quiet")
@@ -292,9 +284,6 @@ def test_a_model_can_choose(demo_model: Path, tmp_path: Path) -> None:
 
 def test_a_model_does_not_judge_the_engine_that_it_compares_with(demo_model: Path) -> None:
     """A model whose pseudo-reference is one of the systems would find that system perfect."""
-    from dataclasses import replace
-
-    from qe.models.model import Model
 
     class Judge(Model):
         def segments(self, columns: Any) -> Any:
@@ -384,9 +373,8 @@ def test_without_telling_features_the_prior_chooses() -> None:
         [" ".join(w if rng.random() < share else "x" for w in line.split()) for line in reference]
         for share in (0.6, 0.9)
     ]
-    statistics = np.stack(
-        [Bleu().statistics(Texts.from_lines(o), [Texts.from_lines(reference)]) for o in outputs]
-    )
+    references = [Texts.from_lines(reference)]
+    statistics = np.stack([Bleu().statistics(Texts.from_lines(lines), references) for lines in outputs])
     tables = tuple(pd.DataFrame({"constant": np.ones(40)}) for _ in outputs)
     told = Outputs(tables, statistics, np.array([20.0, 60.0]))
     assert (LogLinear(restarts=0).fit(told).preferences(told).argmax(axis=0) == 1).all()
