@@ -140,8 +140,9 @@ class Strip:
         return blanks + text if self.right else text + blanks
 
     def _hang(self, text: str) -> bool:
-        marked = any(cell.endswith(_MARKS) for cell in self.cells if isinstance(cell, NumberText))
-        return bool(text) and marked and not text.endswith(_MARKS)
+        if not text or text.endswith(_MARKS):
+            return False
+        return any(cell.endswith(_MARKS) for cell in self.cells if isinstance(cell, NumberText))
 
 
 GAP = "  "
