@@ -1,7 +1,7 @@
 """Rank correlations of edit categories with scores of perceived effort."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numba
@@ -24,11 +24,27 @@ from qe.statistics.result import CountArray, check_samples, p_value, rounding
 
 
 @dataclass(frozen=True)
-class Association:
+class Correlation:
+    """Spearman's rho with its 95 % interval and p-value over n segments, and the edit category it is of.
+
+    lots  mean and standard deviation of rho over other choices of the segments
+    """
+
     rho: float
     ci: tuple[float, float]
     p: float
     n: int
+    word_class: str = ALL
+    category: str = ""
+    p_corrected: float = float("nan")
+    lots: tuple[float, float] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        lots = self.lots and {"mean": self.lots[0], "sd": self.lots[1]}
+        return plain_fields({
+            "word_class": self.word_class, "category": self.category, "rho": self.rho, "low": self.ci[0],
+            "high": self.ci[1], "p": self.p, "p_corrected": self.p_corrected, "n": self.n, "lots": lots,
+        })  # fmt: skip
 
 
 def spearman_association(
@@ -39,7 +55,7 @@ def spearman_association(
     samples: int = 1000,
     permutations: int = 10_000,
     seed: int = 0,
-) -> Association:
+) -> Correlation:
     """Spearman's correlation of x and y (n,), or the partial one with the ranks of `control` (n,) constant.
 
     Raises InputError for columns that differ in length or are not finite.
@@ -64,7 +80,7 @@ def spearman_association(
 
     rho = float(rescore(np.ones((1, n), np.int32))[0])
     if np.isnan(rho):
-        return Association(rho, (np.nan, np.nan), np.nan, n)
+        return Correlation(rho, (np.nan, np.nan), np.nan, n)
     drawn = bootstrap_rescored(rescore, n, samples=samples, seed=seed)
     ranks = [stats.rankdata(column) for column in columns]
     ranks = [column - column.mean() for column in ranks]
@@ -74,7 +90,7 @@ def spearman_association(
     null = np.empty(permutations)
     _shuffle_products(*(column / np.sqrt(column @ column) for column in ranks), seed, null)
     p = p_value(null, rho, "two-sided", exact=False, tolerance=rounding(null, rho))
-    return Association(rho, percentile_interval(drawn), p, n)
+    return Correlation(rho, percentile_interval(drawn), p, n)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -91,23 +107,6 @@ def _shuffle_products(x: Any, y: Any, seed: int, result: Any) -> None:
 
 
 Rows = NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Correlation:
-    word_class: str
-    category: str
-    association: Association
-    p_corrected: float
-    lots: tuple[float, float] | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        one, lots = self.association, self.lots
-        return plain_fields({
-            "word_class": self.word_class, "category": self.category, "rho": one.rho, "low": one.ci[0],
-            "high": one.ci[1], "p": one.p, "p_corrected": self.p_corrected, "n": one.n,
-            "lots": lots and {"mean": lots[0], "sd": lots[1]},
-        })  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -149,11 +148,14 @@ def correlations(
             )
         )  # fmt: skip
         progress(stage, done + 1, len(table.columns))
-    corrected = correct([association.p for association in correlated], draws.correction)
-    return [
-        Correlation(*split_name(name), association, float(p), _over_lots(table[name], effort, lots))
-        for name, association, p in zip(table.columns, correlated, corrected, strict=True)
-    ]
+    corrected = correct([correlation.p for correlation in correlated], draws.correction)
+    results = []
+    for name, correlation, p in zip(table.columns, correlated, corrected, strict=True):
+        word_class, category = split_name(name)
+        over_lots = _over_lots(table[name], effort, lots)
+        named = replace(correlation, word_class=word_class, category=category)
+        results.append(replace(named, p_corrected=float(p), lots=over_lots))
+    return results
 
 
 def split_name(column: str) -> tuple[str, str]:

@@ -302,12 +302,11 @@ def correlations_table(report: EffortReport) -> Table:
 
 
 def strongest_table(name: str, correlations: Sequence[Correlation], count: int) -> Table:
-    known = [c for c in correlations if c.word_class != ALL and c.association.rho == c.association.rho]
-    strongest = sorted(known, key=lambda c: -abs(c.association.rho))[:count]
+    known = [c for c in correlations if c.word_class != ALL and c.rho == c.rho]
+    strongest = sorted(known, key=lambda c: -abs(c.rho))[:count]
     rows = [(f"{c.word_class}, {category_title(c.category)}", correlation_cell(c)) for c in strongest]
     return Table(f"strongest by word class, {name}", [Column("words"), Column("Spearman")], rows)
 
 
 def correlation_cell(correlation: Correlation) -> NumberText:
-    found = correlation.association
-    return starred(estimate(found.rho, found.ci, 2), correlation.p_corrected, LEVEL)
+    return starred(estimate(correlation.rho, correlation.ci, 2), correlation.p_corrected, LEVEL)

@@ -39,7 +39,10 @@ def page(
     plots: Mapping[str, bytes] | None = None,
 ) -> str:
     """The HTML page, all text escaped; `plots` maps titles to PNG, `languages` are ISO codes or empty."""
-    limits = report.recipe["limits"]
+    recipe: Any = report.recipe
+    limits, settings = recipe["limits"], ("samples", "permutations", "seed", "correction", "tagger")
+    shown = [f"{key}: {recipe[key]}" for key in settings if key in recipe]
+    shown.append(", ".join(f"{name} {version}" for name, version in recipe["versions"].items()))
     return render(
         "qe_human.effort",
         "page.html",
@@ -56,19 +59,8 @@ def page(
             strongest_table(name, correlations, STRONGEST_ON_PAGE).html()
             for name, correlations in report.correlations.items()
         ],
-        recipe=_recipe(report),
+        recipe=" · ".join(shown),
     )
-
-
-def _recipe(report: EffortReport) -> str:
-    recipe: Any = report.recipe
-    shown = {
-        key: recipe[key]
-        for key in ("samples", "permutations", "seed", "correction", "tagger")
-        if key in recipe
-    }
-    versions = ", ".join(f"{name} {version}" for name, version in recipe["versions"].items())
-    return " · ".join([*(f"{key}: {value}" for key, value in shown.items()), versions])
 
 
 def write_report(
@@ -110,7 +102,7 @@ def figures(report: EffortReport) -> dict[str, float]:
     for population, correlations in report.correlations.items():
         for c in correlations:
             name = ".".join([population, *([] if c.word_class == ALL else [c.word_class]), c.category])
-            values |= {f"{name}.rho": c.association.rho, f"{name}.p_corrected": c.p_corrected}
+            values |= {f"{name}.rho": c.rho, f"{name}.p_corrected": c.p_corrected}
     return values
 
 
@@ -175,14 +167,14 @@ def correlation_forest(report: EffortReport) -> Figure:
     figure, panels = charts.panels(12.4, 5.0, columns=len(report.correlations), sharey=True, sharex=True)
     for axes, (name, correlations) in zip(panels, report.correlations.items(), strict=True):
         rows = [c for c in correlations if c.word_class == ALL]
-        values = np.array([c.association.rho for c in rows])
+        values = np.array([c.rho for c in rows])
         colours = np.where(values > 0, charts.BLUE, charts.VERMILLION)
-        ends, filled = [c.association.ci for c in rows], [c.p_corrected <= LEVEL for c in rows]
+        ends, filled = [c.ci for c in rows], [c.p_corrected <= LEVEL for c in rows]
         charts.forest(axes, values, ends, colours, filled=filled)
         charts.rows(axes, [category_title(c.category) for c in rows])
         axes.axvline(0, color=charts.INK, linewidth=1)
         first, _, rest = name.partition(", ")
-        n = f"n = {max((c.association.n for c in rows), default=0):,}"
+        n = f"n = {max((c.n for c in rows), default=0):,}"
         note, label = f"{rest} · {n}" if rest else n, "Spearman with the score"
         charts.describe(axes, first, note, xlim=(-0.85, 0.85), xlabel=label)
     charts.footnote(figure, "filled: p ≤ .05 corrected · right of 0: the more, the less effort")

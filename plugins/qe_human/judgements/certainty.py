@@ -184,36 +184,28 @@ class Kappa:
     ci: Interval
 
 
-@dataclass(frozen=True)
-class Agreement:
-    """between: different judges; within: the same judge again."""
-
-    between: Kappa
-    within: Kappa
-
-
 # Columns of the statistics per segment.
 _BETWEEN, _WITHIN, _TIES, _ALL = slice(0, 2), slice(2, 4), 4, 5
 
 
-def agreement(judged: Sequence[Comparisons], samples: int = 1000, seed: int = 0) -> Agreement:
-    """Agreement over one or several language pairs (findings of WMT 2012, 3.2 and Table 3).
+def agreement(judged: Sequence[Comparisons], samples: int = 1000, seed: int = 0) -> dict[str, Kappa]:
+    """Agreement `between` different judges, and `within` the same judge, over all given language pairs.
 
     samples  of the bootstrap; 0: intervals are NaN
 
-    A pair of systems has no order, so P(<) and P(>) are equal.
+    A pair of systems has no order, so P(<) and P(>) are equal. Source: findings of WMT 2012, 3.2 and Table 3.
     """
     statistics = np.concatenate([_statistics(one) for one in judged])
     sums = statistics.sum(axis=0)
     scores = np.full((1, 2), np.nan)
     if samples > 0:
         scores = bootstrap_scores(statistics, _kappas, samples=samples, seed=seed)[0]
-    kappas = []
-    for i, column in enumerate((_BETWEEN, _WITHIN)):
+    kappas = {}
+    for i, (name, column) in enumerate((("between", _BETWEEN), ("within", _WITHIN))):
         observed, chance = (float(x) for x in _shares(sums, column))
         kappa, ci = float(_kappas(sums)[i]), percentile_interval(scores[:, i])
-        kappas.append(Kappa(int(sums[column][1]), observed, chance, kappa, ci))
-    return Agreement(*kappas)
+        kappas[name] = Kappa(int(sums[column][1]), observed, chance, kappa, ci)
+    return kappas
 
 
 def _kappas(sums: FloatArray) -> FloatArray:

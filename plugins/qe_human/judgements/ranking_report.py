@@ -17,8 +17,8 @@ from qe.display.table import Table
 from qe.statistics.family import ResamplingSettings
 from qe_human.judgements.certainty import (
     DRAWS,
-    Agreement,
     Draw,
+    Kappa,
     Power,
     agreement,
     clusters,
@@ -155,7 +155,7 @@ class RankingReport(Printable):
         Constrained systems that no other constrained one is significantly better than.
     tested : mapping of str to pair of int and int
         System -> lowest and highest rank that the sign tests leave open.
-    agreement : Agreement or None
+    agreement : mapping of str to Kappa or None
         Between and within judges, the reference among the systems; None without tasks.
     power : Power or None
         None without tasks, and for a single system.
@@ -174,7 +174,7 @@ class RankingReport(Printable):
     circles: tuple[Circle, ...]
     knots: tuple[tuple[str, ...], ...]
     correlations: MethodCorrelations
-    agreement: Agreement | None
+    agreement: Mapping[str, Kappa] | None
     power: Power | None
     recipe: Mapping[str, Any]
     notes: tuple[str, ...] = field(default=())

@@ -1,6 +1,6 @@
 """A ranking report as tables, text and JSON, and in a folder."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ from qe.display import files
 from qe.display.files import plain_fields
 from qe.display.numbers import UNDEFINED, NumberText, count, estimate, interval, number, percent
 from qe.display.table import Column, Table
-from qe_human.judgements.certainty import Agreement, stars, stars_legend
+from qe_human.judgements.certainty import Kappa, stars, stars_legend
 from qe_human.judgements.collection import Violation
 from qe_human.judgements.ranking_report import RankingReport
 
@@ -154,10 +154,10 @@ def circle_table(report: RankingReport) -> Table:
     return Table(f"{report.name}: intransitive circles", [Column("circle"), Column("wins - losses")], rows)
 
 
-def agreement_table(name: str, agreement: Agreement) -> Table:
+def agreement_table(name: str, agreement: Mapping[str, Kappa]) -> Table:
     """Kappa between and within judges, as in Table 3 of the findings."""
     rows = []
-    for judges, kappa in vars(agreement).items():
+    for judges, kappa in agreement.items():
         numbers = map(number, (kappa.observed, kappa.chance, kappa.kappa))
         rows.append((judges, count(kappa.pairs), *numbers, interval(kappa.ci)))
     columns = [Column("judges"), Column("pairs"), Column("P(A)"), Column("P(E)"), Column("kappa")]
@@ -238,7 +238,7 @@ def _footnotes(report: RankingReport, leading_method: str) -> list[str]:
     knot = f", the largest knot joins {len(report.knots[0])} systems" if report.knots else ""
     lines.append(f"{len(report.circles)} intransitive circles{knot}")
     if report.agreement is not None:
-        for word, kappa in vars(report.agreement).items():
+        for word, kappa in report.agreement.items():
             if kappa.pairs:
                 lines.append(
                     f"kappa {word} judges {estimate(kappa.kappa, kappa.ci)} "
@@ -303,7 +303,7 @@ def figures(report: RankingReport) -> dict[str, float]:
         for system, score in zip(result.order, result.scores or (), strict=False):
             told[f"{report.name}.{name}.{system}"] = score
     if report.agreement is not None:
-        for judges, kappa in vars(report.agreement).items():
+        for judges, kappa in report.agreement.items():
             told[f"{report.name}.kappa.{judges}"] = kappa.kappa
     return told
 

@@ -235,12 +235,12 @@ def test_signs_of_the_papers_correlations(of_training: EffortReport) -> None:
     low, high = (overall(of_training, name) for name in ("low TER", "high TER"))
     for each in (low, high):
         for negative in ("tokens", "moved_group", "moved_alone", "distance_1", "distance_2_or_more"):
-            assert each[negative].association.rho < 0, negative
-        assert each["order_same"].association.rho > 0
-        assert each["deleted"].association.rho > 0
+            assert each[negative].rho < 0, negative
+        assert each["order_same"].rho > 0
+        assert each["deleted"].rho > 0
     for each, sign in ((low, -1), (high, 1)):
         correlation = each["form_changed"]
-        assert sign * correlation.association.rho > 0
+        assert sign * correlation.rho > 0
         assert correlation.lots is not None and sign * correlation.lots[0] > 0
 
 

@@ -185,7 +185,7 @@ def test_agreement_of_2011(shared_data: Find) -> None:
     judged = [pair.comparisons for pair in read_judgements([file]).values() if pair.comparisons is not None]
     agreed = agreement(judged, samples=200)
     for kappa, expected in (
-        (agreed.between, (0.601, 0.362, 0.375)), (agreed.within, (0.722, 0.362, 0.564)),
+        (agreed["between"], (0.601, 0.362, 0.375)), (agreed["within"], (0.722, 0.362, 0.564)),
     ):  # fmt: skip
         assert (kappa.observed, kappa.chance, kappa.kappa) == pytest.approx(expected, abs=0.0006)
         assert kappa.ci[0] < kappa.kappa < kappa.ci[1]
@@ -195,7 +195,7 @@ def test_agreement_of_2012_is_near_the_table(shared_data: Find) -> None:
     """Row WMT12: .568 / .396 / .284 between judges. The file gives P(A) .576 and P(E) .372."""
     file = shared_data("human-rankings/raw/wmt12.RNK_results.csv.gz")
     judged = [pair.comparisons for pair in read_judgements([file]).values() if pair.comparisons is not None]
-    between = agreement(judged, samples=0).between
+    between = agreement(judged, samples=0)["between"]
     assert between.observed == pytest.approx(0.568, abs=0.01)
     assert between.chance == pytest.approx(0.396, abs=0.025)
     assert np.isnan(between.ci).all()

@@ -176,7 +176,7 @@ def kappa_by_loops(tasks: Comparisons, within: bool) -> tuple[int, float, float]
 def test_agreement_counts_every_pair_of_judgements(seed: int) -> None:
     tasks = judged(seed, tasks=80, segments=12)
     agreed = agreement([tasks], samples=100)
-    for kappa, within in ((agreed.between, False), (agreed.within, True)):
+    for kappa, within in ((agreed["between"], False), (agreed["within"], True)):
         pairs, observed, expected = kappa_by_loops(tasks, within)
         assert (kappa.pairs, kappa.observed, kappa.kappa) == pytest.approx((pairs, observed, expected))
         assert kappa.ci[0] <= kappa.kappa <= kappa.ci[1]
@@ -194,8 +194,8 @@ def test_agreement_of_two_judges_against_sklearn() -> None:
         np.tile(np.arange(m, dtype=np.int32), 2), np.repeat([0, 1], m).astype(np.int32),
     )  # fmt: skip
     agreed = agreement([tasks], samples=50)
-    assert agreed.between.pairs == m and agreed.within.pairs == 0 and np.isnan(agreed.within.kappa)
-    assert agreed.between.kappa == pytest.approx(cohen_kappa_score(first, second), abs=0.01)
+    assert agreed["between"].pairs == m and agreed["within"].pairs == 0 and np.isnan(agreed["within"].kappa)
+    assert agreed["between"].kappa == pytest.approx(cohen_kappa_score(first, second), abs=0.01)
 
 
 def three_circles_by_loops(margins: NDArray[np.int64]) -> set[frozenset[int]]:
