@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, get_type_hints
 
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import has_fit_parameter
 
 from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError, did_you_mean, quoted
@@ -78,10 +77,6 @@ def constructor(catalogue: Catalogue[Any], kind: str) -> Callable[..., BaseEstim
     """The class or function that creates a learner's estimator, or a selector, from its parameters."""
     strategy = catalogue.get(kind)
     return strategy if issubclass(strategy, BaseEstimator) else strategy().estimator
-
-
-def takes_weights(catalogue: Catalogue[Any], kind: str) -> bool:
-    return bool(has_fit_parameter(constructor(catalogue, kind)(), "sample_weight"))
 
 
 @dataclass(frozen=True)

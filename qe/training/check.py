@@ -11,6 +11,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
+from sklearn.utils.validation import has_fit_parameter
+
 from features.basics.assignments import assigned
 from features.basics.errors import InputError, combined_error, quoted, unknown_name
 from features.basics.plugins import is_foreign, load_own, missing
@@ -28,13 +30,12 @@ from qe.config.experiment import (
     DatasetSection,
     Experiment,
     ResourcesSection,
-    SearchSection,
 )
 from qe.config.stores import check_study_storage
 from qe.data.format import option_errors
 from qe.evaluation.coverage import BadLabels
 from qe.learning.learner import LEARNERS
-from qe.learning.parameters import strategy_mistakes, takes_weights
+from qe.learning.parameters import constructor, strategy_mistakes
 from qe.learning.selector import SELECTORS
 from qe.models.taxonomy import TAXONOMIES
 from qe.resources.settings import check_section
@@ -78,7 +79,11 @@ def mistakes(experiment: Experiment, families: list[Configured], *, in_memory: b
     for number, other in enumerate(experiment.auxiliary_datasets, start=1):
         if other.resources is not None:
             yield from _check_bundle(experiment, other.resources, f"dataset.{number}.resources", parts)
-    yield from _check_splits(experiment)
+    train = experiment.split.train
+    if not train:
+        yield "split.train: there is none"
+    for name in sorted({name for name in train if train.count(name) > 1}):
+        yield f"split.train: '{name}' is named {train.count(name)} times"
     yield from _check_intervals(experiment)
     yield from _check_negatives(experiment)
     if experiment.auxiliary_labels and any(section.joint for section in experiment.auxiliary_datasets):
@@ -86,9 +91,9 @@ def mistakes(experiment: Experiment, families: list[Configured], *, in_memory: b
         yield f"auxiliary_labels: {why}; leave out `together` of the other datasets, or `auxiliary_labels`"
     yield from _check_strategies(experiment)
     yield from _check_search(experiment)
-    name = experiment.tracking.model_name
-    if name is not None and (not name.strip() or any(sign in name for sign in "/:")):
-        yield f"tracking.model_name: no name for a model in MLflow: {quoted(name)}; leave out `/` and `:`"
+    model = experiment.tracking.model_name
+    if model is not None and (not model.strip() or any(sign in model for sign in "/:")):
+        yield f"tracking.model_name: no name for a model in MLflow: {quoted(model)}; leave out `/` and `:`"
 
 
 def _check_dataset(section: DatasetSection, place: str) -> Iterator[str]:
@@ -111,21 +116,17 @@ def _check_auxiliary_datasets(experiment: Experiment) -> Iterator[str]:
                 yield f"{place}.weight: the learner '{learner}' takes no weights; leave out `weight`"
 
 
-def _check_segmenter(language: str, name: str) -> Iterator[str]:
-    place = f"text.segmenters.{language}"
-    if name not in SEGMENTERS.names:
-        yield f"{place}: {unknown_name(SEGMENTERS.noun, name, SEGMENTERS.names)}"
-        return
-    segmenter = SEGMENTERS.get(name)
-    if language not in segmenter.languages:
-        yield f"{place}: '{name}' splits {' and '.join(segmenter.languages)}"
-    elif importlib.util.find_spec(segmenter.package) is None:
-        yield f"{place}: {missing(segmenter.package)}"
-
-
 def _check_programs(experiment: Experiment) -> Iterator[str]:
     for language, name in experiment.text.segmenters.items():
-        yield from _check_segmenter(language, name)
+        place = f"text.segmenters.{language}"
+        if name not in SEGMENTERS.names:
+            yield f"{place}: {unknown_name(SEGMENTERS.noun, name, SEGMENTERS.names)}"
+            continue
+        segmenter = SEGMENTERS.get(name)
+        if language not in segmenter.languages:
+            yield f"{place}: '{name}' splits {' and '.join(segmenter.languages)}"
+        elif importlib.util.find_spec(segmenter.package) is None:
+            yield f"{place}: {missing(segmenter.package)}"
     if experiment.translations:
         from qe.language.engine import ENGINES
 
@@ -205,19 +206,8 @@ def _check_bundle(
         path = getattr(section, key)
         if path is not None and not is_input_file(path):
             yield f"{place}.{key}: no such file: {path}"
-    if section.read or section.settings:
-        yield from _check_parts(section, place)
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping | list | tuple):
-        for inner in value.values() if isinstance(value, Mapping) else value:
-            yield from _texts(inner)
-
-
-def _check_parts(section: ResourcesSection, place: str) -> Iterator[str]:
+    if not (section.read or section.settings):
+        return
     from qe.resources import corpora, part_inputs
     from qe.resources.settings import checked
 
@@ -233,12 +223,12 @@ def _check_parts(section: ResourcesSection, place: str) -> Iterator[str]:
             yield from _checked(f"{place}.settings.{part}", partial(checked, {part: {key: value}}, builders))
 
 
-def _check_splits(experiment: Experiment) -> Iterator[str]:
-    train = experiment.split.train
-    if not train:
-        yield "split.train: there is none"
-    for name in sorted({name for name in train if train.count(name) > 1}):
-        yield f"split.train: '{name}' is named {train.count(name)} times"
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list | tuple):
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(inner)
 
 
 def _check_intervals(experiment: Experiment) -> Iterator[str]:
@@ -299,8 +289,10 @@ def _check_strategies(experiment: Experiment) -> Iterator[str]:
 
 def _without_weights(experiment: Experiment) -> Iterator[str]:
     for section in experiment.learner:
-        if section.kind in LEARNERS and not takes_weights(LEARNERS, section.kind):
-            yield section.kind
+        if section.kind in LEARNERS:
+            estimator = constructor(LEARNERS, section.kind)()
+            if not has_fit_parameter(estimator, "sample_weight"):
+                yield section.kind
 
 
 def _check_search(experiment: Experiment) -> Iterator[str]:
@@ -324,25 +316,21 @@ def _check_search(experiment: Experiment) -> Iterator[str]:
     except (InputError, ModuleNotFoundError):  # reported with the strategy
         return
     if is_foreign(section.sampler) or "." in section.sampler or section.pruner or section.sampler_params:
-        yield from _check_optuna_classes(section)
+        from qe.training.study import pruner_of, sampler_of  # slow to import, and rarely needed here
+
+        if section.sampler != "grid":
+            yield from _checked("search.sampler", lambda: sampler_of(section, 0))
+        elif section.sampler_params:
+            yield "search.sampler_params: a grid takes none"
+        yield from _checked("search.pruner", lambda: pruner_of(section))
+        if section.pruner and len(section.objective) > 1:
+            yield "search.pruner: Optuna prunes studies of one objective only; search.objective has several"
     if section.sampler == "grid":
         try:
             if (points := space.most_trials(section)) > MAX_POINTS:
                 yield f"search.sampler: a grid of {points:,} points; at most {MAX_POINTS:,} can be tried"
         except InputError as error:
             yield _placed("search.sampler", error)
-
-
-def _check_optuna_classes(section: SearchSection) -> Iterator[str]:
-    from qe.training.study import pruner_of, sampler_of  # slow to import, and rarely needed here
-
-    if section.sampler != "grid":
-        yield from _checked("search.sampler", lambda: sampler_of(section, 0))
-    elif section.sampler_params:
-        yield "search.sampler_params: a grid takes none"
-    yield from _checked("search.pruner", lambda: pruner_of(section))
-    if section.pruner and len(section.objective) > 1:
-        yield "search.pruner: Optuna prunes studies of one objective only; search.objective has several"
 
 
 def check_path(section: DatasetSection, place: str) -> None:
@@ -394,7 +382,15 @@ def needed(plan: Plan) -> list[Needed]:
     kinds += [(f"resources.{part}", known_parts()[part].kind) for part in plan.parts if part in known_parts()]
     for place, kind in dict.fromkeys(kinds):
         found += [_package(place, name) for name in _PACKAGES.get(kind, ())]
-    found += [_wordnet(f"features.{config['kind']}") for config in plan.features if config.get("synonyms")]
+    for config in plan.features:
+        if config.get("synonyms"):
+            wordnet = Needed(f"features.{config['kind']}", "wordnet")
+            try:
+                english()
+            except InputError as error:
+                absent = f"{error.location}: {error.problem}"
+                wordnet = replace(wordnet, absent=absent, remedy=error.remedy)
+            found.append(wordnet)
     if (experiment.search.storage or "").startswith("postgresql"):
         found.append(_package("search.storage", "psycopg"))
     return found
@@ -404,14 +400,6 @@ def _package(place: str, name: str) -> Needed:
     if importlib.util.find_spec(name) is not None:
         return Needed(place, name)
     return Needed(place, name, f"the package {name} is not installed", missing(name).remedy)
-
-
-def _wordnet(place: str) -> Needed:
-    try:
-        english()
-    except InputError as error:
-        return Needed(place, "wordnet", f"{error.location}: {error.problem}", error.remedy)
-    return Needed(place, "wordnet")
 
 
 def _languages(section: DatasetSection) -> tuple[str, str] | None:
