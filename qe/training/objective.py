@@ -2,11 +2,10 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -34,28 +33,6 @@ class CandidateFailed(InputError):
     """A learner or selector cannot be computed with these parameters on these rows."""
 
 
-@contextmanager
-def failures_of(candidate: Candidate) -> Iterator[None]:
-    """Raises CandidateFailed for errors of numbers (convergence, overflow); others pass unchanged."""
-    try:
-        yield
-    except InputError:
-        raise
-    except Exception as error:
-        numerical = isinstance(error, (ArithmeticError, ValueError, np.linalg.LinAlgError))
-        if not (numerical or type(error).__module__.partition(".")[0] == "lightgbm"):
-            raise
-        text = " ".join(f"{type(error).__name__}: {error}".split())
-        reason = text if len(text) <= _MAX_REASON else f"{text[:_MAX_REASON]}..."
-        parameters = ", ".join(f"{name}={value!r}" for name, value in candidate.learner_params.items())
-        selector = "" if candidate.selector == "none" else f" after {candidate.selector}"
-        raise CandidateFailed(
-            reason,
-            location=f"{candidate.learner}({parameters}){selector}",
-            remedy="narrow its search space, or set other parameters",
-        ) from error
-
-
 @dataclass(eq=False)
 class FoldData:
     """One fold: features and labels of its training rows (added ones last) and of its held-out rows."""
@@ -74,11 +51,14 @@ class FoldData:
 
     @cached_property
     def imputed(self) -> tuple[pd.DataFrame, pd.DataFrame]:
-        return _transformed(partial(imputer, clip=self.clip), self.train, self.test)
+        fitted = imputer(bool(tree_names(self.train)), clip=self.clip).fit(self.train)
+        return fitted.transform(self.train), fitted.transform(self.test)
 
     @cached_property
     def scaled(self) -> tuple[pd.DataFrame, pd.DataFrame]:
-        return _transformed(scaler, *self.imputed)
+        train, test = self.imputed
+        fitted = scaler(bool(tree_names(train))).fit(train)
+        return fitted.transform(train), fitted.transform(test)
 
     def prepared(self, candidate: Candidate) -> tuple[pd.DataFrame, pd.DataFrame]:
         if candidate.pairwise and self.training_rows is not None:
@@ -91,7 +71,15 @@ class FoldData:
         if self._last is not None and self._last[0] == name:
             return self._last[1]
         train, _ = self.prepared(candidate)
-        selection = None if candidate.selector == "none" else self._selection(candidate, train)
+        selection = None
+        if candidate.selector != "none":
+            key = repr((candidate.selector, sorted(candidate.selector_params.items())))
+            if key not in self._selections:
+                if len(self._selections) >= _MAX_SELECTIONS:
+                    self._selections.pop(next(iter(self._selections)))
+                selector = candidate.selection().set_output(transform="pandas")
+                self._selections[key] = selector.fit(train, self.scores)
+            selection = self._selections[key]
 
         def inputs(table: pd.DataFrame) -> Any:
             selected = table if selection is None else selection.transform(table)
@@ -107,33 +95,33 @@ class FoldData:
         self._last = (name, predict)
         return predict
 
-    def _selection(self, candidate: Candidate, train: pd.DataFrame) -> Selector:
-        key = repr((candidate.selector, sorted(candidate.selector_params.items())))
-        if key not in self._selections:
-            if len(self._selections) >= _MAX_SELECTIONS:
-                self._selections.pop(next(iter(self._selections)))
-            selector = candidate.selection().set_output(transform="pandas")
-            self._selections[key] = selector.fit(train, self.scores)
-        return self._selections[key]
-
     def predict(self, candidate: Candidate, scale: LabelScale, seed: int) -> FloatArray:
         """(m,) predictions of the held-out rows, in the limits of a model's. Raises CandidateFailed."""
         _, test = self.prepared(candidate)
-        with failures_of(candidate):
+        try:
             predicted = self.fitted(candidate, seed)(test)
             if wrong := int(np.count_nonzero(~np.isfinite(predicted))):
                 raise FloatingPointError(f"{wrong} of {len(predicted)} predictions are not finite")
+        except InputError:
+            raise
+        except Exception as error:
+            # A learner fails on numbers, such as by overflow; any other error is a mistake in its code.
+            numerical = isinstance(error, (ArithmeticError, ValueError, np.linalg.LinAlgError))
+            if not (numerical or type(error).__module__.partition(".")[0] == "lightgbm"):
+                raise
+            text = " ".join(f"{type(error).__name__}: {error}".split())
+            reason = text if len(text) <= _MAX_REASON else f"{text[:_MAX_REASON]}..."
+            parameters = ", ".join(f"{name}={value!r}" for name, value in candidate.learner_params.items())
+            selector = "" if candidate.selector == "none" else f" after {candidate.selector}"
+            raise CandidateFailed(
+                reason,
+                location=f"{candidate.learner}({parameters}){selector}",
+                remedy="narrow its search space, or set other parameters",
+            ) from error
         return np.clip(predicted, *scale.limits(self.scores))
 
 
 OnFold = Callable[[FoldData, FloatArray], None]  # called with a fold and its predictions, in order
-
-
-def _transformed(
-    step: Callable[[bool], Any], train: pd.DataFrame, test: pd.DataFrame
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    fitted = step(bool(tree_names(train))).fit(train)
-    return fitted.transform(train), fitted.transform(test)
 
 
 def _name(candidate: Candidate) -> str:

@@ -89,7 +89,7 @@ def _history_limits(values: FloatArray, higher: bool) -> tuple[float, float]:
 
 def pareto_front(result: SearchResult) -> Figure:
     table, front = result.history(), [entry["trial"] for entry in result.front()]
-    across, up = result.metrics[:2]
+    across, up = result.objective.metrics[:2]
     figure, (axes,) = charts.panels(6.4, 5.2)
     axes.plot(table[across], table[up], "o", color=charts.GREY, markersize=5, label="trial")
     best = table[table["trial"].isin(front)].sort_values(across)
@@ -129,7 +129,7 @@ def _comparable(result: SearchResult) -> list[FrozenTrial]:
 
 def slices(result: SearchResult, shares: dict[str, float]) -> Figure:
     """The first metric by the value of each parameter of `shares`; the chosen trial is red."""
-    trials, metric = _comparable(result), result.metrics[0]
+    trials, metric = _comparable(result), result.objective.metrics[0]
     names = list(shares)[:_MAX_PANELS]
     figure, panels = charts.panels(7.6, 1.6 + 2.4 * len(names), len(names))
     heights = np.array([trial.values[0] for trial in trials])
@@ -189,7 +189,13 @@ class _Shuffled:
         generator = np.random.default_rng(objective.seed)
         _, table = fold.prepared(best)
         rows = _sample(np.arange(len(table)), max(1, _MAX_ROWS // folds), generator)
-        rows = _sample(rows, _affordable(predict, table.iloc[rows], folds, seconds), generator)
+        drawn = table.iloc[rows]
+        predict(drawn.iloc[:1])  # loads compiled code
+        started = time.thread_time()
+        predict(drawn)
+        taken = (time.thread_time() - started) * drawn.shape[1] * folds
+        affordable = int(len(drawn) * min(1.0, seconds / max(taken, 1e-9)))
+        rows = _sample(rows, max(1, _MIN_ROWS // folds, affordable), generator)
         table, gold = table.iloc[rows], np.asarray(fold.gold)[rows]
 
         def error(tables: pd.DataFrame) -> FloatArray:
@@ -216,16 +222,6 @@ class _Shuffled:
             tables.iloc[place * n : (place + 1) * n, column] = values
         errors[np.array(moved) - block.start] = self.error(tables)
         return errors
-
-
-def _affordable(
-    predict: Callable[[pd.DataFrame], object], table: pd.DataFrame, folds: int, seconds: float
-) -> int:
-    predict(table.iloc[:1])  # loads compiled code
-    started = time.thread_time()
-    predict(table)
-    taken = (time.thread_time() - started) * table.shape[1] * folds
-    return max(max(1, _MIN_ROWS // folds), int(len(table) * min(1.0, seconds / max(taken, 1e-9))))
 
 
 def _sample(rows: np.ndarray, size: int, generator: np.random.Generator) -> np.ndarray:

@@ -72,10 +72,6 @@ class SearchResult:
     section: SearchSection = field(default_factory=lambda: SearchSection.model_validate({}))
 
     @property
-    def metrics(self) -> tuple[str, ...]:
-        return self.objective.metrics
-
-    @property
     def trials(self) -> list[FrozenTrial]:
         return self.study.get_trials(deepcopy=False)
 
@@ -104,7 +100,7 @@ class SearchResult:
         rows = [
             {
                 "trial": place,
-                **dict(zip(self.metrics, trial.values, strict=True)),
+                **dict(zip(self.objective.metrics, trial.values, strict=True)),
                 **trial.params,
                 "seconds": trial.user_attrs.get("seconds"),
             }
@@ -116,7 +112,7 @@ class SearchResult:
         return [
             {
                 "trial": _place(trial, self.finished),
-                **dict(zip(self.metrics, trial.values, strict=True)),
+                **dict(zip(self.objective.metrics, trial.values, strict=True)),
                 "params": trial.params,
             }
             for trial in self.study.best_trials
@@ -172,8 +168,10 @@ class Search:
             reproducible = alike and self.section.time is None
             trial, section = self._chosen_trial(trial_number), self.section
             if reproducible:
-                ended = studies.ended(self.study)
-                section = studies.spent_budget(ended, self.objective.sign, section, total)
+                ended, sign = studies.ended(self.study), self.objective.sign
+                # If the search was resumed with smaller budgets, the section has those that were spent.
+                if any(studies.spent(ended[:n], sign, section, total) for n in range(1, len(ended))):
+                    section = section.model_copy(update={"trials": len(ended), "without_gain": None})
         best = Candidate(**trial.user_attrs["candidate"])
         return SearchResult(
             best, trial, self.study, self.objective, reproducible, ended=reason,

@@ -241,8 +241,13 @@ class Drawing(BaseSampler):
         self, study: optuna.Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
         value = self._fixed.get(param_name)
-        if value is not None and _allows(param_distribution, value):
-            return value
+        if value is not None:
+            if isinstance(param_distribution, CategoricalDistribution):
+                allowed = value in param_distribution.choices
+            else:
+                allowed = param_distribution.low <= value <= param_distribution.high  # type: ignore[attr-defined]
+            if allowed:
+                return value
         return self._sampler.sample_independent(study, trial, param_name, param_distribution)
 
 
@@ -254,18 +259,15 @@ class _Grid(optuna.samplers.RandomSampler):
 
     def before_trial(self, study: optuna.Study, trial: FrozenTrial) -> None:
         tried = [t.params for t in (*ended(study), *running(study)) if t.number != trial.number]
-        points = self._points()
-        remaining = [point for point in points if point not in tried] or points
-        self._point = remaining[self._place % len(remaining)]
-
-    def _points(self) -> list[Parameters]:
         sizes = [len(choices) for choices in self._values.values()]
         shuffled = np.random.default_rng(self._order).permutation(int(np.prod(sizes)))
         places = zip(*np.unravel_index(shuffled, sizes), strict=True) if sizes else [()]
-        return [
-            {name: choices[i] for (name, choices), i in zip(self._values.items(), point, strict=True)}
-            for point in places
+        points = [
+            {name: choices[i] for (name, choices), i in zip(self._values.items(), place, strict=True)}
+            for place in places
         ]
+        remaining = [point for point in points if point not in tried] or points
+        self._point = remaining[self._place % len(remaining)]
 
     def sample_independent(
         self, study: optuna.Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
@@ -292,12 +294,6 @@ def _built(key: str, kind: Callable[..., Built], params: Parameters, **fixed: An
         raise InputError(str(error), location=key, remedy=f"change `{key}_params`, or `{key}`") from None
 
 
-def _allows(distribution: BaseDistribution, value: Any) -> bool:
-    if isinstance(distribution, CategoricalDistribution):
-        return value in distribution.choices
-    return bool(distribution.low <= value <= distribution.high)  # type: ignore[attr-defined]
-
-
 def spent(trials: Sequence[FrozenTrial], sign: float, section: SearchSection, total: int) -> str:
     """Why a search has ended after these trials, of `total` at most; an empty text while a budget remains.
 
@@ -313,15 +309,6 @@ def spent(trials: Sequence[FrozenTrial], sign: float, section: SearchSection, to
     if section.without_gain is not None and since >= section.without_gain:
         return f"{since} trials without gain, of {len(trials)}"
     return ""
-
-
-def spent_budget(
-    trials: Sequence[FrozenTrial], sign: float, section: SearchSection, total: int
-) -> SearchSection:
-    """The section with the budgets that were spent, should the search have been resumed with smaller ones."""
-    if any(spent(trials[:n], sign, section, total) for n in range(1, len(trials))):
-        return section.model_copy(update={"trials": len(trials), "without_gain": None})
-    return section
 
 
 def seconds_of(trials: Sequence[FrozenTrial]) -> float:
