@@ -116,14 +116,14 @@ def assemble(result: TrainingResult, output: Path) -> dict[str, Any]:
             "failures": search.failures,
             "reproducible": search.reproducible,
             "notes": [search.note] if search.note else [],
-            "objective": list(search.metrics),
+            "objective": list(search.objective.metrics),
             "chosen": search.by_user,
             "best": search.best.settings(),
             "best_trial": search.best_number,
-            "best_values": dict(zip(search.metrics, search.best_trial.values, strict=True)),
+            "best_values": dict(zip(search.objective.metrics, search.best_trial.values, strict=True)),
             "fold_values": search.best_trial.user_attrs["fold_values"],
             "importances": plots.importances(search),
-            "front": search.front() if len(search.metrics) > 1 else None,
+            "front": search.front() if len(search.objective.metrics) > 1 else None,
         },
         "cross_validation": {
             "folds": experiment.split.folds,
@@ -171,24 +171,17 @@ def cross_validated(prepared: Prepared, predicted: FloatArray, folds: Sequence[F
     )
     report = _report(prepared.experiment, prepared.dataset, prepared.scores, systems, prepared.oracles)
     for name in systems if folds else ():
-        report["systems"][name]["per_fold"] = per_fold(prepared, systems[name], folds)
-    return report
-
-
-def per_fold(prepared: Prepared, predicted: FloatArray, folds: Sequence[Fold]) -> dict[str, Any]:
-    """Metric -> its values in the held-out rows of each fold, their mean and standard deviation.
-
-    The task's papers of 2012 report such means; a metric of all rows is another figure.
-    """
-    by_fold = pd.DataFrame([repeat_figures(prepared, predicted, rows) for _, rows in folds])
-    return {
-        str(name): {
-            "values": [finite_or_none(value) for value in values],
-            "mean": finite_or_none(values.mean(skipna=False)),
-            "sd": finite_or_none(values.std(skipna=False)),
+        # The task's papers of 2012 report means over folds; a metric of all rows is another figure.
+        by_fold = pd.DataFrame([repeat_figures(prepared, systems[name], rows) for _, rows in folds])
+        report["systems"][name]["per_fold"] = {
+            str(metric): {
+                "values": [finite_or_none(value) for value in values],
+                "mean": finite_or_none(values.mean(skipna=False)),
+                "sd": finite_or_none(values.std(skipna=False)),
+            }
+            for metric, values in by_fold.items()
         }
-        for name, values in by_fold.items()
-    }
+    return report
 
 
 def on_test(prepared: Prepared, predictions: Mapping[str, FloatArray]) -> dict[str, Any] | None:
@@ -370,13 +363,13 @@ def _write_plots(folder: Path, result: TrainingResult, progress: Progress) -> No
         drawn["reliability"] = reliability_plot(reliability_bins(result.words))
     if result.robustness is not None:
         drawn["robustness"] = robustness_plot(result.robustness[1])
-    metric = search.metrics[0]
+    metric = search.objective.metrics[0]
     history = search.history()[metric].to_numpy()
     drawn["study_history"] = plots.study_history(history, search.objective.directions[0], metric)
     shares = plots.importances(search)
     if shares:
         drawn["search_parameters"] = plots.slices(search, shares)
-    if len(search.metrics) > 1:
+    if len(search.objective.metrics) > 1:
         drawn["pareto_front"] = plots.pareto_front(search)
     for name, figure in drawn.items():
         save(figure, folder / f"{name}.png")

@@ -268,7 +268,11 @@ def log_figures(run: Run, report: Mapping[str, Any], data: Mapping[str, Data], m
     for part, values in figures_of(report):
         defined = {name: value for name, value in values.items() if value is not None}
         run.metrics(defined, model_id=model_id, data=data.get(part))
-    show_columns(run, _columns(report))
+    # The list of runs shows the evaluation metric of each part, and two more.
+    metric, parts = report["experiment"]["evaluation"]["metric"], [part for part in GROUPS if report[part]]
+    others = [title(name) for name in _listed(report) if name != metric][:_COLUMNS]
+    columns = [f"{GROUPS[part]}/{name}" for part in parts if part != "nested" for name in others]
+    show_columns(run, [*(title(metric) + _HEADLINES[part] for part in parts), *columns])
 
 
 def figures_of(report: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, float | None]]]:
@@ -296,14 +300,6 @@ def figures_of(report: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, float
 def _listed(report: Mapping[str, Any]) -> list[str]:
     scores = report["cross_validation"]["systems"][report["experiment"]["name"]]
     return [*(name for name in CLASS_METRICS if name in scores), *_MAIN_METRICS]
-
-
-def _columns(report: Mapping[str, Any]) -> list[str]:
-    """The metrics that the list of runs shows: the evaluation metric of each part, and two more."""
-    metric, parts = report["experiment"]["evaluation"]["metric"], [part for part in GROUPS if report[part]]
-    others = [title(name) for name in _listed(report) if name != metric][:_COLUMNS]
-    columns = [f"{GROUPS[part]}/{name}" for part in parts if part != "nested" for name in others]
-    return [*(title(metric) + _HEADLINES[part] for part in parts), *columns]
 
 
 def segment_tables(result: TrainingResult, texts: Literal["all", "ids", "none"]) -> dict[str, pd.DataFrame]:

@@ -53,9 +53,6 @@ class Words:
     out_of_fold: Mapping[Kind, Tagged]
     splits: Mapping[str, Mapping[Kind, Tagged]]
 
-    def by_file(self) -> dict[str, Mapping[Kind, Tagged]]:
-        return {"train": self.out_of_fold, **self.splits}
-
 
 def words_of(prepared: Prepared) -> Words | None:
     """None for a model without word-level extractors, and if all words have the same tag."""
@@ -86,7 +83,18 @@ def word_section(words: Words | None, samples: int | None, seed: int) -> dict[st
     """Part -> its figures by cross-validation, for report.json."""
     if words is None:
         return None
-    return {PARTS[kind]: _figures(words, kind, samples, seed) for kind in words.out_of_fold}
+    section: dict[str, Any] = {}
+    for kind, tagged in words.out_of_fold.items():
+        by_metric = {m: _report(words, kind, m, tagged.bad, samples, seed).to_json() for m in METRICS}
+        first, raw = by_metric[METRIC], words.raw[kind]
+        section[PARTS[kind]] = {
+            **{name: first[name] for name in ("segments", "tags", "bad", "recipe")},
+            "thresholds": {metric: words.learned.places[kind].threshold(metric) for metric in METRICS},
+            "tagged_by": {metric: report["systems"][metric] for metric, report in by_metric.items()},
+            "ece_uncalibrated": _report(words, kind, METRIC, raw, 0, seed).scores[METRIC]["ece"],
+            "reliability": first["reliability"][METRIC],
+        }
+    return section
 
 
 def reliability_bins(words: Words) -> dict[str, dict[str, Sequence[Bin]]]:
@@ -98,7 +106,7 @@ def reliability_bins(words: Words) -> dict[str, dict[str, Sequence[Bin]]]:
 
 def write_words(folder: Path, words: Words) -> None:
     """Writes NAME.tags and NAME.src_tags in the layout of the WMT tasks; P(BAD) to .probs and .src_probs."""
-    for name, places in words.by_file().items():
+    for name, places in {"train": words.out_of_fold, **words.splits}.items():
         lines = {kind: _lines(tagged) for kind, tagged in places.items()}
         if "word" in lines and "gap" in lines:
             pairs = zip(lines["word"], lines["gap"], strict=True)
@@ -176,19 +184,6 @@ def _report(
         words.gold[kind], {metric: tagged.tags[metric]}, tagged.offsets,
         samples=samples, seed=seed, probabilities={metric: bad},
     )  # fmt: skip
-
-
-def _figures(words: Words, kind: Kind, samples: int | None, seed: int) -> dict[str, Any]:
-    tagged, raw = words.out_of_fold[kind], words.raw[kind]
-    by_metric = {m: _report(words, kind, m, tagged.bad, samples, seed).to_json() for m in METRICS}
-    first = by_metric[METRIC]
-    return {
-        **{name: first[name] for name in ("segments", "tags", "bad", "recipe")},
-        "thresholds": {metric: words.learned.places[kind].threshold(metric) for metric in METRICS},
-        "tagged_by": {metric: report["systems"][metric] for metric, report in by_metric.items()},
-        "ece_uncalibrated": _report(words, kind, METRIC, raw, 0, seed).scores[METRIC]["ece"],
-        "reliability": first["reliability"][METRIC],
-    }
 
 
 def _lines(tagged: Tagged) -> list[tuple[list[str], list[str]]]:
