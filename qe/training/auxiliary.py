@@ -192,14 +192,6 @@ class Fitting:
         gold = reading.scores_of(first)
         return cls(concatenate([first, *(each.scaled(rows, gold) for each, rows in added)]), added)
 
-    def rows_in(self, table: pd.DataFrame, first: int) -> list[AddedRows]:
-        """The added rows with their part of a table; `first` rows of the first dataset come before."""
-        added = []
-        for auxiliary, rows in self.added:
-            added.append(auxiliary.added(rows, table.iloc[first : first + len(rows)]))
-            first += len(rows)
-        return added
-
 
 @dataclass(frozen=True, eq=False)
 class AuxiliaryReader:

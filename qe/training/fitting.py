@@ -20,10 +20,11 @@ from qe.models.model import Model
 from qe.models.pipeline import Candidate, fit
 from qe.models.pruning import pruned, selection
 from qe.models.robustness import Robustness, judge_of, of_one_text, robustness_of
+from qe.models.taxonomy import Grouping
 from qe.scoring.checks import Flags
 from qe.training.auxiliary import Fitting
 from qe.training.preparation import Prepared
-from qe.training.reading import folds_of, group_column, grouping_of, scores_of, weights_of
+from qe.training.reading import folds_of, group_column, scores_of, weights_of
 
 FOLD = "a fold of the training rows, by a model that has not seen it"
 Scored = Mapping[str, tuple[FloatArray, FloatArray]]  # split -> (n, k) features, (n,) predictions
@@ -77,6 +78,9 @@ def companions_of(prepared: Prepared, model: Model, out_of_fold: FloatArray, sco
         column, weights = _groups_and_weights(prepared, prepared.calibration)
         calibration = CalibrationRows(features, predicted, scores_of(prepared.calibration), column, weights)
     new = None if section.weighted_to is None else scored[section.weighted_to]
+    grouping = None
+    if section.group_by is not None:
+        grouping = Grouping(section.group_by, section.bands, section.edges, section.column)
     column, weights = _groups_and_weights(prepared, prepared.training)
     return make_companions(
         prepared.training,
@@ -86,7 +90,7 @@ def companions_of(prepared: Prepared, model: Model, out_of_fold: FloatArray, sco
         prepared.dataset.scale,
         prepared.experiment.seed,
         calibration,
-        Conditions(grouping_of(prepared.experiment), new, section.levels, column, weights),
+        Conditions(grouping, new, section.levels, column, weights),
         [each.split.segments for each in prepared.auxiliaries],
     )
 

@@ -145,7 +145,10 @@ class Prepared:
     def _added(
         self, fitting: Fitting, train: pd.DataFrame, first: Split, scored: Segments
     ) -> tuple[AddedRows, ...]:
-        added = fitting.rows_in(train, len(first))
+        added, begin = list[AddedRows](), len(first)
+        for each, rows in fitting.added:
+            added.append(each.added(rows, train.iloc[begin : begin + len(rows)]))
+            begin += len(rows)
         for each in self.auxiliaries:
             rows = each.rows_without(scored)
             if len(rows) and not each.section.joint:

@@ -24,7 +24,6 @@ from qe.data.columns import LABEL_COLUMNS, ROW_WEIGHTS
 from qe.data.dataset import Dataset, LabelScale, Split, concatenate
 from qe.data.folds import Fold, groups_of, make_folds
 from qe.data.format import make_format, option_names
-from qe.models.taxonomy import Grouping
 from qe.resources.bundle_source import OWN_CORPUS, corpus_absent, rows_of_own_corpus
 from qe.training.check import check_path
 from qe.training.plan import Plan
@@ -74,11 +73,12 @@ def tokenized(dataset: Dataset, experiment: Experiment) -> Dataset:
         segmenter = section.segmenters.get(tokenizer.language, tokenizer.segmenter)
         return replace(tokenizer, **changes, segmenter=segmenter)
 
-    def retokenized(segments: Segments) -> Segments:
+    splits = {}
+    for name, split in dataset.splits.items():
+        segments = split.segments
         source, target = changed(segments.source_tokenizer), changed(segments.target_tokenizer)
-        return replace(segments, source_tokenizer=source, target_tokenizer=target)
-
-    splits = {n: replace(split, segments=retokenized(split.segments)) for n, split in dataset.splits.items()}
+        segments = replace(segments, source_tokenizer=source, target_tokenizer=target)
+        splits[name] = replace(split, segments=segments)
     return replace(dataset, splits=splits)
 
 
@@ -203,13 +203,6 @@ def group_column(segments: Segments, name: str) -> Texts:
             remedy=f"they have {', '.join(others) or 'none that groups them'}",
         )
     return columns[name]
-
-
-def grouping_of(experiment: Experiment) -> Grouping | None:
-    section = experiment.intervals
-    if section.group_by is None:
-        return None
-    return Grouping(section.group_by, section.bands, section.edges, section.column)
 
 
 def weights_of(split: Split, experiment: Experiment) -> FloatArray | None:
