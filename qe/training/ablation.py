@@ -57,7 +57,20 @@ class Ablation(Printable):
 
     def summary(self) -> Table:
         """The subsets of features compared with the reference."""
-        return subsets_table(self)
+        titles = [METRICS.get(metric).title for metric in _TABLE_METRICS]
+        columns = [Column("features"), Column("columns", drop=1), Column(titles[0], _TABLE_METRICS[0])]
+        columns += [Column("difference"), Column("p (Holm)", "p")]
+        columns += [Column(titles[1], _TABLE_METRICS[1], drop=2)]
+        columns += [Column(titles[2], _TABLE_METRICS[2], drop=3)]
+        rows = []
+        for name, system in self.report.systems.items():
+            first, *others = (METRICS.get(m).formatted(system.metrics[m]) for m in _TABLE_METRICS)
+            compared: list[str] = ["", ""]
+            if self.report.comparisons and name != self.report.baselines[0]:
+                pair = self.report.comparison(name, self.report.baselines[0], _TABLE_METRICS[0])
+                compared = [signed(pair.result.difference), p_cell(pair)]
+            rows.append([name, count(self.sizes[name]), first, *compared, *others])
+        return Table("", columns, rows)
 
 
 def ablate(
@@ -154,25 +167,7 @@ def ablation_tables(ablation: Ablation) -> list[Table]:
         [count(size), *(METRICS.get(m).formatted(values[m]) for m in _TABLE_METRICS)]
         for size, values in ablation.curve.items()
     ]
-    return [subsets_table(ablation), Table("learning curve", columns, rows)]
-
-
-def subsets_table(ablation: Ablation) -> Table:
-    titles = [METRICS.get(metric).title for metric in _TABLE_METRICS]
-    columns = [Column("features"), Column("columns", drop=1), Column(titles[0], _TABLE_METRICS[0])]
-    columns += [Column("difference"), Column("p (Holm)", "p")]
-    columns += [Column(titles[1], _TABLE_METRICS[1], drop=2), Column(titles[2], _TABLE_METRICS[2], drop=3)]
-    return Table("", columns, [_row(ablation, name) for name in ablation.report.systems])
-
-
-def _row(ablation: Ablation, name: str) -> list[str]:
-    reference, scores = ablation.report.baselines[0], ablation.report.systems[name].metrics
-    first, *others = (METRICS.get(metric).formatted(scores[metric]) for metric in _TABLE_METRICS)
-    compared: list[str] = ["", ""]
-    if ablation.report.comparisons and name != reference:
-        pair = ablation.report.comparison(name, reference, _TABLE_METRICS[0])
-        compared = [signed(pair.result.difference), p_cell(pair)]
-    return [name, count(ablation.sizes[name]), first, *compared, *others]
+    return [ablation.summary(), Table("learning curve", columns, rows)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -104,15 +104,14 @@ def spread_table(outcomes: Sequence[tuple[Setting, Outcome]]) -> Table | None:
     kind = METRICS.get(metric)
     sign = -1 if kind.higher_is_better else 1
     best_first = sorted(groups.items(), key=lambda group: sign * float(np.mean(group[1])))
-    rows = [[name, str(len(values)), *_spread(values, kind.digits + 1)] for name, values in best_first]
+    rows = []
+    for name, values in best_first:
+        figures = (np.mean(values), np.std(values, ddof=1), min(values), max(values))
+        texts = (number(float(figure), kind.digits + 1) for figure in figures)
+        rows.append([name, str(len(values)), *texts])
     columns = [Column(kind.title, "mean"), Column("deviation"), Column("lowest"), Column("highest")]
     columns = [Column("setting"), Column("seeds"), *columns]
     return Table("Spread over seeds, in cross-validation", columns, rows)
-
-
-def _spread(values: Sequence[float], digits: int) -> list[str]:
-    figures = (np.mean(values), np.std(values, ddof=1), min(values), max(values))
-    return [number(float(figure), digits) for figure in figures]
 
 
 def _is_seed(key: str) -> bool:

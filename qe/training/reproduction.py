@@ -56,7 +56,11 @@ class Reproduction:
 
     def table(self) -> Table:
         columns = [Column("what"), Column("then"), Column("now"), Column("difference", drop=1)]
-        rows = [_row(each) for each in (*self.recipe_differences, *self.differences)]
+        rows = []
+        for each in (*self.recipe_differences, *self.differences):
+            numbers = [value for value in (each.then, each.now) if isinstance(value, int | float)]
+            change = number(numbers[1] - numbers[0], 6) if len(numbers) == 2 else ""
+            rows.append([each.place, _text(each.then), _text(each.now), change])
         title = f"{len(self.differences)} of {self.figures} figures differ"
         return Table(title, columns, rows, notes=list(self.notes))
 
@@ -109,7 +113,9 @@ def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[Differ
 
 def _experiment(report: Mapping[str, Any], overrides: Sequence[str]) -> tuple[Experiment, list[str]]:
     settings, search = dict(report["experiment"]), report["search"]
-    if _of_memory(settings["dataset"]):
+    dataset = settings["dataset"]
+    sections = dataset if isinstance(dataset, list) else [dataset]
+    if any(section["format"] == IN_MEMORY for section in sections):
         raise InputError("was trained on data in memory, which are not there any more", location="dataset")
     settings |= {"tracking": "off", "search": {**settings["search"], "storage": None}}
     notes = []
@@ -125,11 +131,6 @@ def _experiment(report: Mapping[str, Any], overrides: Sequence[str]) -> tuple[Ex
         remedy = "if the data have moved: `qe reproduce RUN --set dataset.path=FOLDER`"
         raise InputError("the data of the run are not there", location=path, remedy=remedy)
     return experiment, notes
-
-
-def _of_memory(dataset: Any) -> bool:
-    sections = dataset if isinstance(dataset, list) else [dataset]
-    return any(section["format"] == IN_MEMORY for section in sections)
 
 
 def _figures(report: Mapping[str, Any], excluded: set[str]) -> Iterator[tuple[str, Any]]:
@@ -160,12 +161,6 @@ def _equal(first: Any, second: Any) -> bool:
     if isinstance(first, float) and isinstance(second, float) and math.isnan(first) and math.isnan(second):
         return True
     return bool(first == second)
-
-
-def _row(difference: Difference) -> list[str]:
-    numbers = [value for value in (difference.then, difference.now) if isinstance(value, int | float)]
-    change = number(numbers[1] - numbers[0], 6) if len(numbers) == 2 else ""
-    return [difference.place, _text(difference.then), _text(difference.now), change]
 
 
 def _text(value: Any) -> str:

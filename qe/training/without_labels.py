@@ -72,24 +72,17 @@ def train_without_labels(
         )
     with locked_folder(output, "unsupervised", inputs=experiment.inputs()):
         result = _fit(experiment, segments, output / "model", cache, progress)
-        _log(experiment, segments, result)
+        if not experiment.tracking.enabled:
+            return result
+        name, description = experiment.name, experiment.description
+        with runs.run(experiment.run_name, description=description, tags=experiment.tracking.tags) as run:
+            run.params(experiment.settings())
+            run.values(result.model.about["recipe"], "recipe.json")
+            data = pd.DataFrame({"source": segments.source, "target": segments.target})
+            run.dataset(data, name, None, "training")
+            described = logged_models.Described(name, description, requirements=requirements(result.model))
+            logged_models.log_model(run, result.folder, columns=result.model.columns(), described=described)
     return result
-
-
-def _log(experiment: Experiment, segments: Segments, result: Unlabelled) -> None:
-    if not experiment.tracking.enabled:
-        return
-    with runs.run(
-        experiment.run_name, description=experiment.description, tags=experiment.tracking.tags
-    ) as run:
-        run.params(experiment.settings())
-        run.values(result.model.about["recipe"], "recipe.json")
-        data = pd.DataFrame({"source": segments.source, "target": segments.target})
-        run.dataset(data, experiment.name, None, "training")
-        columns = result.model.columns()
-        needed = requirements(result.model)
-        described = logged_models.Described(experiment.name, experiment.description, requirements=needed)
-        logged_models.log_model(run, result.folder, columns=columns, described=described)
 
 
 def _fit(
@@ -98,7 +91,12 @@ def _fit(
     needed = parts_needed(experiment.features)
     bundle = resources_for(experiment.resources, segments, needed, cache, progress)
     feature_set = _fitted(FeatureSet.make(experiment.features, bundle), segments)
-    table = _table(Extraction(feature_set, cache, progress=progress), segments)
+    extraction = Extraction(feature_set, cache, progress=progress)
+    static = extraction.static(segments)
+    for i, extractor in extraction.fitted_families:
+        names = [feature.name for feature in feature_set.kept_features(i)]
+        static[names] = feature_set.keep(i, checked(extractor, segments))
+    table = static[feature_set.columns]
     section = experiment.learner[0]
     candidate = Candidate(section.kind, section.params)
     parts = {} if bundle is None else {name: bundle.manifest["parts"][name] for name in needed}
@@ -127,14 +125,6 @@ def _fitted(feature_set: FeatureSet, segments: Segments) -> FeatureSet:
     return replace(feature_set, extractors=tuple(fitted))
 
 
-def _table(extraction: Extraction, segments: Segments) -> pd.DataFrame:
-    feature_set, static = extraction.feature_set, extraction.static(segments)
-    for i, extractor in extraction.fitted_families:
-        names = [feature.name for feature in feature_set.kept_features(i)]
-        static[names] = feature_set.keep(i, checked(extractor, segments))
-    return static[feature_set.columns]
-
-
 DECODER: Final = ("subwords", "token_log_probabilities")
 _DECODER_MEAN: Final = "decoder_mean"
 _COSINE: Final = "encoder_source_centred_cosine"
@@ -160,7 +150,8 @@ def unlabelled_experiment(
         negative.append(_WORDS)
         content["resources"] = dict(zip(("source", "target"), map(str, parallel), strict=True))
     if encoder is not None:
-        features.append(_encoder_feature(encoder))
+        model = str(Path(encoder).absolute() if is_path(encoder) else encoder)
+        features.append({"kind": "encoder", "model": model, "prediction": False, "pca": 0, "only": [_COSINE]})
     if not features:
         raise InputError(
             "there is nothing to judge translations by",
@@ -175,8 +166,3 @@ def unlabelled_experiment(
         "learner": {"kind": "unsupervised_mean", "params": {"negative": negative}, "space": {}},
     }
     return from_mapping(content, Path())
-
-
-def _encoder_feature(encoder: str | Path) -> dict[str, Any]:
-    model = str(Path(encoder).absolute() if is_path(encoder) else encoder)
-    return {"kind": "encoder", "model": model, "prediction": False, "pca": 0, "only": [_COSINE]}
