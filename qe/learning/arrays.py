@@ -15,7 +15,7 @@ _MAY_BE_UNDEFINED = frozenset({"threshold_", "low_", "high_"})
 
 
 def check_estimators(root: BaseEstimator) -> None:
-    """Raises Damaged if an array of an estimator, or of a nested one, would be read out of bounds."""
+    """Raises Damaged if an array, also of a nested estimator, is read out of bounds or is not finite."""
     for estimator in estimators(root):
         own = getattr(estimator, "check_arrays", None)
         check = own or next((c for kind, c in _CHECKS.items() if isinstance(estimator, kind)), None)
@@ -23,9 +23,6 @@ def check_estimators(root: BaseEstimator) -> None:
             own()
         elif check is not None:
             check(estimator)
-
-
-def check_finite(root: BaseEstimator) -> None:
     for estimator in estimators(root):
         for name, value in vars(estimator).items():
             fitted = name.startswith("_") or name.endswith("_")

@@ -5,7 +5,7 @@ import io
 import json
 import zipfile
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from features.basics.errors import InputError
 from features.storage.boosted_trees import check_trees
 from features.storage.damage import Damaged, damage_reported
 from features.syntax.trees import Trees, column
-from qe.learning.arrays import check_estimators, check_finite, estimators
+from qe.learning.arrays import check_estimators, estimators
 from qe.learning.learner import LEARNERS
 from qe.models.pipeline import Candidate
 
@@ -37,34 +37,36 @@ class _Maker:
     def make(self, node: Node) -> Any:
         number = node["__id__"]
         if number not in self._made:
-            self._made[number] = _KINDS[node["__loader__"]](self, node)
+            self._made[number] = self._new(node)
         return self._made[number]
 
-    def dictionary(self, node: Node) -> Any:
-        content, key_types = node["content"], self.make(node["key_types"])
-        items = zip(key_types, content.items(), strict=True)
-        return _class_of(node)((kind(key), self.make(value)) for kind, (key, value) in items)
+    def _new(self, node: Node) -> Any:
+        match node["__loader__"]:
+            case "DictNode":
+                content, key_types = node["content"], self.make(node["key_types"])
+                items = zip(key_types, content.items(), strict=True)
+                return _class_of(node)((kind(key), self.make(value)) for kind, (key, value) in items)
+            case "DefaultDictNode":
+                content = node["content"]
+                return defaultdict(self.make(content["default_factory"]), self.make(content["main"]))
+            case "ListNode" | "TupleNode" | "SetNode":
+                return _class_of(node)([self.make(item) for item in node["content"]])
+            case "JsonNode":
+                return json.loads(node["content"])
+            case "TypeNode":
+                return _class_of(node)
+            case "DTypeNode":
+                return self.make(node["content"]).dtype
+            case "NdArrayNode":
+                return self._array(node)
+            case "ObjectNode":
+                return self._estimator(node)
+        raise KeyError(node["__loader__"])
 
-    def default_dictionary(self, node: Node) -> Any:
-        content = node["content"]
-        return defaultdict(self.make(content["default_factory"]), self.make(content["main"]))
-
-    def sequence(self, node: Node) -> Any:
-        return _class_of(node)([self.make(item) for item in node["content"]])
-
-    def plain(self, node: Node) -> Any:
-        return json.loads(node["content"])
-
-    def type_itself(self, node: Node) -> Any:
-        return _class_of(node)
-
-    def array(self, node: Node) -> Any:
-        if node["type"] == "json":
-            return self._of_objects(node)
-        content = np.load(io.BytesIO(self.archive.read(node["file"])), allow_pickle=False)
-        return content if _class_of(node) is np.ndarray else _class_of(node)(content)
-
-    def _of_objects(self, node: Node) -> Any:
+    def _array(self, node: Node) -> Any:
+        if node["type"] != "json":
+            content = np.load(io.BytesIO(self.archive.read(node["file"])), allow_pickle=False)
+            return content if _class_of(node) is np.ndarray else _class_of(node)(content)
         items, shape = [self.make(item) for item in node["content"]], self.make(node["shape"])
         if len(shape) > 1:
             return np.array(items, dtype=object)
@@ -73,10 +75,7 @@ class _Maker:
             row[place] = item
         return row
 
-    def array_type(self, node: Node) -> Any:
-        return self.make(node["content"]).dtype
-
-    def estimator(self, node: Node) -> Any:
+    def _estimator(self, node: Node) -> Any:
         kind = _class_of(node)
         thing, state = kind.__new__(kind), node.get("content")
         attributes = None if state is None else self.make(state)
@@ -89,20 +88,6 @@ class _Maker:
 
 def _class_of(node: Node) -> Any:
     return getattr(importlib.import_module(node["__module__"]), node["__class__"])
-
-
-_KINDS: Mapping[str, Callable[[_Maker, Node], Any]] = {
-    "DictNode": _Maker.dictionary,
-    "DefaultDictNode": _Maker.default_dictionary,
-    "ListNode": _Maker.sequence,
-    "TupleNode": _Maker.sequence,
-    "SetNode": _Maker.sequence,
-    "JsonNode": _Maker.plain,
-    "TypeNode": _Maker.type_itself,
-    "NdArrayNode": _Maker.array,
-    "DTypeNode": _Maker.array_type,
-    "ObjectNode": _Maker.estimator,
-}
 
 
 _SCHEMA = "schema.json"
@@ -154,9 +139,12 @@ def load_pipeline(path: Path, candidate: Candidate, width: int, trees: Sequence[
             )
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             pipeline = build_object(archive, json.loads(archive.read(_SCHEMA)))
-        _check_steps(pipeline, expected)
+        actual = [(name, type(step)) for name, step in pipeline.steps] if type(pipeline) is Pipeline else []
+        steps = [(name, type(step)) for name, step in expected.steps]
+        if actual not in (steps, [step for step in steps if step[0] != "select"]):
+            wanted = ", ".join(kind.__name__ for _, kind in steps)
+            raise Damaged(f"it does not consist of {wanted}, as model.json says")
         check_estimators(pipeline)
-        check_finite(pipeline)
         _check_prediction(pipeline, width, trees)
         return pipeline
 
@@ -195,7 +183,12 @@ def _check_archive(content: bytes, trusted: frozenset[str]) -> list[str]:
     if protocol not in _PROTOCOLS:
         raise Damaged(f"protocol {protocol!r} of skops is not read here")
     nodes = list(_nodes(schema))
-    _check_sharing(schema, nodes, sizes)
+    _measure(schema, {})
+    owners: dict[str, Any] = {}
+    for node in nodes:
+        file, number = node.get("file"), node["__id__"]
+        if file is not None and (file not in sizes or owners.setdefault(file, number) != number):
+            raise Damaged(f"the array {file!r} is not there, or belongs to several")
     for node in nodes:
         if node["__loader__"] == "ObjectNode" and _class_name(node) == _BOOSTER:
             check_trees(_text_of(node))
@@ -228,16 +221,6 @@ def _refused(node: Mapping[str, Any], trusted: frozenset[str]) -> str:
     return "" if name in allowed else name
 
 
-def _check_sharing(schema: dict[str, Any], nodes: list[dict[str, Any]], sizes: Mapping[str, int]) -> None:
-    measured: dict[int, int] = {}
-    _measure(schema, measured)
-    owners: dict[str, Any] = {}
-    for node in nodes:
-        file, number = node.get("file"), node["__id__"]
-        if file is not None and (file not in sizes or owners.setdefault(file, number) != number):
-            raise Damaged(f"the array {file!r} is not there, or belongs to several")
-
-
 def _measure(item: Any, measured: dict[int, int]) -> int:
     if isinstance(item, list):
         return sum(_measure(value, measured) for value in item)
@@ -256,14 +239,6 @@ def _text_of(booster: Mapping[str, Any]) -> str:
         if isinstance(text, str):
             return text
     raise Damaged("boosted trees without their text")
-
-
-def _check_steps(pipeline: Any, expected: Pipeline) -> None:
-    actual = [(name, type(step)) for name, step in pipeline.steps] if type(pipeline) is Pipeline else []
-    wanted_steps = [(name, type(step)) for name, step in expected.steps]
-    if actual not in (wanted_steps, [step for step in wanted_steps if step[0] != "select"]):
-        wanted = ", ".join(type(step).__name__ for _, step in expected.steps)
-        raise Damaged(f"it does not consist of {wanted}, as model.json says")
 
 
 def _check_prediction(pipeline: Pipeline, width: int, trees: Sequence[str]) -> None:
