@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any, get_type_hints
 
 from sklearn.base import BaseEstimator
@@ -11,7 +12,7 @@ from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError, did_you_mean, quoted
 from features.basics.hints import Check, Mistake, mistakes
 from features.basics.plugins import missing
-from qe.config.distributions import Distribution, parse_space
+from qe.config.distributions import parse_space
 
 _NOT_IN_YAML = ("callable", "random", "RandomState", "ndarray")  # types that scikit-learn accepts in addition
 
@@ -121,16 +122,10 @@ class Parameters:
                 yield str(error.location), str(InputError(error.problem, remedy=error.remedy))
                 continue
             for entry, distribution in entries.items():
-                yield from self._drawn_mistakes(entry, distribution, place)
-
-    def _drawn_mistakes(self, entry: str, distribution: Distribution, place: str) -> Iterator[Mistake]:
-        parameter, _, inner = entry.partition(".")
-        for value in distribution.ends:
-            given = {inner: value} if inner else value
-            wrong = list(self.value_mistakes(parameter, given, f"{place}.{parameter}"))
-            if wrong:
-                yield wrong[0]
-                return
+                parameter, _, inner = entry.partition(".")
+                values = [{inner: value} if inner else value for value in distribution.ends]
+                wrong = (self.value_mistakes(parameter, value, f"{place}.{parameter}") for value in values)
+                yield from islice(chain.from_iterable(wrong), 1)
 
     def joint_mistakes(
         self, make: Callable[..., BaseEstimator], params: Mapping[str, Any], place: str
@@ -165,7 +160,3 @@ def _of_scikit_learn(value: Any, constraints: Any, place: str) -> Iterator[Mista
     if not satisfied:
         words = [str(c) for c in allowed if not c.hidden and not any(sign in str(c) for sign in _NOT_IN_YAML)]
         yield place, f"must be {' or '.join(words)}, but got {quoted(value)}"
-
-
-def estimator_mistakes(kind: type[BaseEstimator], params: Mapping[str, Any], place: str) -> Iterator[Mistake]:
-    yield from Parameters.from_constructor(kind, kind.__name__).mistakes(params, place)

@@ -20,7 +20,7 @@ from qe.config.distributions import Choice, Distribution
 from qe.learning.learner import Learner
 from qe.learning.learners.checks import relative_weights, rows_to_predict, training_data
 from qe.learning.learners.trees import FlatTrees
-from qe.learning.parameters import estimator_mistakes
+from qe.learning.parameters import Parameters
 
 # Trees and forests are stored as arrays.
 TRUSTED_TYPES = (
@@ -66,8 +66,9 @@ class DiscretisedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     seed: Seed = 0
 
     def check_parameters(self) -> None:
-        given = self.classifier_params or {}
-        wrong = estimator_mistakes(_CLASSIFIERS[self.classifier][0], given, "classifier_params")
+        kind = _CLASSIFIERS[self.classifier][0]
+        known = Parameters.from_constructor(kind, kind.__name__)
+        wrong = known.mistakes(self.classifier_params or {}, "classifier_params")
         if listed := "; ".join(f"{place}: {what}" for place, what in wrong):
             raise InputError(listed)
 

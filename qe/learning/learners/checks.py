@@ -17,11 +17,6 @@ def training_data(estimator: BaseEstimator, X: Any, y: Any) -> tuple[FloatArray,
     return np.ascontiguousarray(X), np.asarray(y, np.float64)
 
 
-def all_rows(estimator: BaseEstimator, X: Any) -> FloatArray:
-    """Unlabelled features (n, k) as finite float64; sets number and names of features."""
-    return np.ascontiguousarray(validate_data(estimator, X, dtype=np.float64))
-
-
 def relative_weights(sample_weight: Any, n: int) -> FloatArray:
     """Weights (n,) divided by their mean, so that penalties keep their meaning; ones for None."""
     if sample_weight is None:

@@ -260,10 +260,13 @@ class TunedRegressor(Ensemble):
         return dict(self.member or {"kind": "svr_rbf"})
 
     def _score(self, member: BaseEstimator, X: FloatArray, y: FloatArray, weights: Any) -> float:
-        parts = self._parts(len(y))
-        predicted = np.concatenate([_predicted(member, X, y, weights, *rows) for rows in parts])
+        parts, blocks = self._parts(len(y)), []
+        for train, test in parts:
+            counts = None if weights is None else np.asarray(weights, np.float64)[train]
+            fitted = fit_member(clone(member), X[train], y[train], counts)
+            blocks.append(np.asarray(fitted.predict(X[test]), np.float64))
         gold, metric = np.concatenate([y[test] for _, test in parts]), METRICS.get(self.metric)()
-        score = metric.score(self.label_sign * gold, self.label_sign * predicted)
+        score = metric.score(self.label_sign * gold, self.label_sign * np.concatenate(blocks))
         return -np.inf if np.isnan(score) else float(score if metric.higher_is_better else -score)
 
     def _parts(self, rows: int) -> list[tuple[IntArray, IntArray]]:
@@ -273,10 +276,3 @@ class TunedRegressor(Ensemble):
             return list(contiguous_folds(rows, self.folds))
         first = rows - max(1, min(rows - 1, round(self.validation * rows)))
         return [(np.arange(first), np.arange(first, rows))]
-
-
-def _predicted(
-    member: BaseEstimator, X: FloatArray, y: FloatArray, weights: Any, train: IntArray, test: IntArray
-) -> FloatArray:
-    counts = None if weights is None else np.asarray(weights, np.float64)[train]
-    return np.asarray(fit_member(clone(member), X[train], y[train], counts).predict(X[test]), np.float64)

@@ -156,8 +156,11 @@ class LogisticRegressor(Regressor):
 
     def predict(self, X: Any) -> FloatArray:
         probability = _logistic(rows_to_predict(self, X) @ self.coef_ + self.intercept_)
+        below = 0.5 * probability / self.threshold_
+        above = 0.5 + 0.5 * (probability - self.threshold_) / (1.0 - self.threshold_)
+        shifted = np.where(probability < self.threshold_, below, above)
         low, high = self.ends_
-        return np.asarray(low + (high - low) * _moved(probability, self.threshold_))
+        return np.asarray(low + (high - low) * shifted)
 
     def _fitted(self, X: FloatArray, share: FloatArray, weights: FloatArray) -> tuple[FloatArray, float]:
         rows, upper = np.concatenate([X, X]), np.repeat([1, 0], len(X))
@@ -194,12 +197,6 @@ def best_threshold(upper: BoolArray, probabilities: FloatArray, weights: FloatAr
         return 0.5
     best = ends[np.nanargmax(correlation[ends])]
     return float(np.clip((sorted_[best] + sorted_[best + 1]) / 2.0, _TINY, 1.0 - _TINY))
-
-
-def _moved(probability: FloatArray, threshold: float) -> FloatArray:
-    below = 0.5 * probability / threshold
-    above = 0.5 + 0.5 * (probability - threshold) / (1.0 - threshold)
-    return np.where(probability < threshold, below, above)
 
 
 def _logistic(values: FloatArray) -> FloatArray:

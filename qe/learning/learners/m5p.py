@@ -132,7 +132,13 @@ class M5PRegressor(Regressor):
         if self.smoothing:
             lines.append("(smoothed linear models)")
         lines += ["", *self._tree_lines(0, 0, names, leaves), ""]
-        lines += [f"LM{number}: {label} = {self._equation(node, names)}" for node, number in leaves.items()]
+        for node, number in leaves.items():
+            terms = [
+                f"{'-' if value < 0 else '+'} {general(abs(value))} * {names[j]}"
+                for j, value in enumerate(self.coefficients_[node])
+                if value != 0
+            ]
+            lines.append(" ".join([f"LM{number}: {label} = {general(self.intercept_[node])}", *terms]))
         return "\n".join(lines) + "\n"
 
     def _tree_lines(self, node: int, depth: int, names: list[str], leaves: dict[int, int]) -> list[str]:
@@ -153,14 +159,6 @@ class M5PRegressor(Regressor):
         return (
             f"LM{leaves[node]} ({self.n_segments_[node]} segments, error {percent(share)} of the deviation)"
         )
-
-    def _equation(self, node: int, names: list[str]) -> str:
-        terms = [
-            f"{'-' if value < 0 else '+'} {general(abs(value))} * {names[j]}"
-            for j, value in enumerate(self.coefficients_[node])
-            if value != 0
-        ]
-        return " ".join([general(self.intercept_[node]), *terms])
 
     def _flatten(self, tree: "_Tree", models: "_Models") -> None:
         there = np.zeros(len(tree.feature), np.bool_)

@@ -77,26 +77,22 @@ def predicted(model: Any, rows: FloatArray) -> FloatArray:
         return np.asarray(model.predict(rows), np.float64)
     found = np.empty(len(rows))
     squares = (model.support_vectors_**2).sum(axis=1)
-    for first in range(0, len(rows), _ROWS):
-        some = slice(first, first + _ROWS)
-        found[some] = _block(model, rows[some], squares)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for first in range(0, len(rows), _ROWS):
+            block = rows[first : first + _ROWS]
+            distances = row_products(block, model.support_vectors_.T)
+            distances *= -2
+            distances += (block * block).sum(axis=1, keepdims=True)
+            distances += squares
+            np.maximum(distances, 0, out=distances)
+            distances *= -model._gamma
+            kernel = np.exp(distances, out=distances)
+            kernel *= model.dual_coef_
+            found[first : first + _ROWS] = kernel.sum(axis=1) + model.intercept_[0]
     beyond = ~np.isfinite(found)  # overflow in squares
     if beyond.any():
         found[beyond] = model.predict(rows[beyond])
     return found
-
-
-def _block(model: SVR, rows: FloatArray, squares: FloatArray) -> FloatArray:
-    with np.errstate(over="ignore", invalid="ignore"):
-        distances = row_products(rows, model.support_vectors_.T)
-        distances *= -2
-        distances += (rows * rows).sum(axis=1, keepdims=True)
-        distances += squares
-        np.maximum(distances, 0, out=distances)
-        distances *= -model._gamma
-        kernel = np.exp(distances, out=distances)
-        kernel *= model.dual_coef_
-        return np.asarray(kernel.sum(axis=1) + model.intercept_[0], np.float64)
 
 
 @LEARNERS.register("svr_linear")

@@ -7,12 +7,13 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.isotonic import IsotonicRegression
+from sklearn.utils.validation import validate_data
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError, unknown_name
 from qe.config.distributions import Choice, Distribution
 from qe.learning.learner import Regressor
-from qe.learning.learners.checks import all_rows, rows_to_predict, training_data
+from qe.learning.learners.checks import rows_to_predict, training_data
 
 
 class Calibration(BaseEstimator):  # type: ignore[misc]
@@ -85,17 +86,32 @@ class FeatureMean(Regressor):
         return tags
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        X, y = (all_rows(self, X), None) if y is None else training_data(self, X, y)
+        if y is None:
+            X = np.ascontiguousarray(validate_data(self, X, dtype=np.float64))
+        else:
+            X, y = training_data(self, X, y)
         names: list[Any] = list(getattr(self, "feature_names_in_", []))
-        self.signs_ = np.ones(X.shape[1])
+        width = X.shape[1]
+        self.signs_ = np.ones(width)
         for column in self.negative:
-            self.signs_[_position(column, names, X.shape[1])] = -1.0
+            if isinstance(column, int) and 0 <= column < width:
+                self.signs_[column] = -1.0
+            elif column in names:
+                self.signs_[names.index(column)] = -1.0
+            else:
+                unnamed = f"columns 0 .. {width - 1} (the features have no names here)"
+                remedy = f"known: {', '.join(names) if names else unnamed}"
+                raise InputError(f"no feature '{column}'", remedy=remedy)
         self.scales_ = (
             np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0) if self.standardise else np.ones(X.shape[1])
         )
         self.centres_ = X.mean(axis=0) if self.standardise else np.zeros(X.shape[1])
         means = self._means(X)
-        quality = _standardised(means) if y is None else self.label_sign * y
+        if y is None:
+            deviation = float(means.std())
+            quality = (means - means.mean()) / (deviation if deviation > 0 else 1.0)
+        else:
+            quality = self.label_sign * y
         self.calibration_ = Calibration(self.calibration).fit(means, quality)
         return self
 
@@ -105,17 +121,3 @@ class FeatureMean(Regressor):
 
     def _means(self, X: FloatArray) -> FloatArray:
         return np.asarray((X - self.centres_) / self.scales_ @ self.signs_ / len(self.signs_))
-
-
-def _standardised(values: FloatArray) -> FloatArray:
-    deviation = float(values.std())
-    return np.asarray((values - values.mean()) / (deviation if deviation > 0 else 1.0))
-
-
-def _position(column: str | int, names: list[Any], width: int) -> int:
-    if isinstance(column, int) and 0 <= column < width:
-        return column
-    if column in names:
-        return names.index(column)
-    known = ", ".join(names) if names else f"columns 0 .. {width - 1} (the features have no names here)"
-    raise InputError(f"no feature '{column}'", remedy=f"known: {known}")

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from operator import itemgetter
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -231,8 +232,12 @@ class CostAware(Selector):
         X, y = training_data(self, X, y)
         families, prices = self._families(X.shape[1])
         sets = [s for per_cost in (True, False) for s in self._path(X, y, families, prices, per_cost)]
-        affordable = [s for s in sets if self.budget is None or s[0] <= self.budget] or [min(sets, key=_cost)]
-        front = _pareto(affordable)
+        affordable = [s for s in sets if self.budget is None or s[0] <= self.budget]
+        affordable = affordable or [min(sets, key=itemgetter(0))]
+        front = list[_Set]()
+        for each in sorted(affordable, key=lambda s: (s[0], -s[1], s[2].sum())):
+            if not front or each[1] > front[-1][1]:
+                front.append(each)
         self.front_ = np.asarray([(cost, score, subset.sum()) for cost, score, subset in front])
         self.front_subsets_ = np.stack([subset for _, _, subset in front])
         near = self.front_[:, 1] >= self.front_[:, 1].max() - self.tolerance
@@ -285,15 +290,3 @@ class CostAware(Selector):
 
 
 _Set = tuple[float, float, BoolArray]  # cost, metric, features
-
-
-def _cost(feature_set: _Set) -> float:
-    return feature_set[0]
-
-
-def _pareto(sets: list[_Set]) -> list[_Set]:
-    front: list[_Set] = []
-    for candidate in sorted(sets, key=lambda s: (s[0], -s[1], s[2].sum())):
-        if not front or candidate[1] > front[-1][1]:
-            front.append(candidate)
-    return front

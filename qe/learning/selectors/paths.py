@@ -49,22 +49,6 @@ class _Part:
         )
 
 
-def kernel_predictions(
-    X: FloatArray,
-    y: FloatArray,
-    parts: list[tuple[Rows, Rows]],
-    machines: list[BaseEstimator],
-    selected: BoolArray,
-) -> FloatArray:
-    """Predictions (n, machines) for the held-out rows of all parts from the selected features."""
-
-    def predict(part: tuple[Rows, Rows]) -> FloatArray:
-        made = _Part.make(X, y, *part, selected)
-        return np.column_stack([made.predictions(machine, selected, None) for machine in machines])
-
-    return np.concatenate(list(side_by_side(predict, parts)))
-
-
 def _squared(rows: FloatArray, columns: FloatArray) -> Singles:
     lengths = (rows**2).sum(axis=1)[:, None] + (columns**2).sum(axis=1)
     return np.asarray(np.maximum(lengths - 2.0 * (rows @ columns.T), 0.0), np.float32)
@@ -124,9 +108,14 @@ def predictions_of(
 ) -> FloatArray:
     """Held-out predictions (n, learners) of all parts from one or more selected features."""
     estimators = [estimator_of(learner) for learner in learners]
-    if all(_by_kernel(estimator, parts) for estimator in estimators):
-        return kernel_predictions(X, y, parts, estimators, selected)
-    return np.column_stack([held_out_predictions(item, X, y, parts, selected) for item in estimators])
+    if not all(_by_kernel(estimator, parts) for estimator in estimators):
+        return np.column_stack([held_out_predictions(item, X, y, parts, selected) for item in estimators])
+
+    def predict(rows: tuple[Rows, Rows]) -> FloatArray:
+        part = _Part.make(X, y, *rows, selected)
+        return np.column_stack([part.predictions(machine, selected, None) for machine in estimators])
+
+    return np.concatenate(list(side_by_side(predict, parts)))
 
 
 class _LinearForward:
