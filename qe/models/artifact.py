@@ -89,7 +89,14 @@ def decode(hint: Any, content: Any, name: str, stem: Path = Path()) -> Any:
     if is_dataclass(hint):
         return decode_fields(hint, content, f"{name}." if name else "", stem)
     if origin is tuple:
-        return _from_items(arguments, content, name, stem)
+        repeated = arguments[1:] == (...,)
+        if not isinstance(content, list) or not (repeated or len(content) == len(arguments)):
+            raise Damaged(f"`{name}` must be a list, but is {content!r}"[:300])
+        kinds = arguments[:1] * len(content) if repeated else arguments
+        return tuple(
+            decode(kind, item, f"{name}.{i}", Path(f"{stem}.{i}"))
+            for i, (kind, item) in enumerate(zip(kinds, content, strict=True))
+        )
     if origin is Mapping and isinstance(content, Mapping):
         return {
             key: decode(arguments[1], value, f"{name}.{key}", Path(f"{stem}.{key}"))
@@ -115,13 +122,3 @@ def decode_fields(kind: Any, content: Any, prefix: str, stem: Path = Path()) -> 
         for name, value in content.items()
     }
     return kind(**values)
-
-
-def _from_items(arguments: tuple[Any, ...], content: Any, name: str, stem: Path) -> tuple[Any, ...]:
-    if not isinstance(content, list) or (arguments[1:] != (...,) and len(content) != len(arguments)):
-        raise Damaged(f"`{name}` must be a list, but is {content!r}"[:300])
-    kinds = arguments[:1] * len(content) if arguments[1:] == (...,) else arguments
-    return tuple(
-        decode(kind, item, f"{name}.{i}", Path(f"{stem}.{i}"))
-        for i, (kind, item) in enumerate(zip(kinds, content, strict=True))
-    )

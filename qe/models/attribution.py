@@ -270,15 +270,16 @@ class Sampling:
     def values(self, rows: FloatArray) -> FloatArray:
         orders, starts = self._walks
         position = np.argsort(orders, axis=1)  # the step at which each feature is replaced
-        return np.array([self._sampled(row, position, starts) for row in rows]).reshape(rows.shape)
-
-    def _sampled(self, row: FloatArray, position: NDArray[np.int64], starts: NDArray[np.int64]) -> FloatArray:
         walks, k = position.shape
         switched = position[:, None, :] < np.arange(k + 1)[None, :, None]
-        points = np.where(switched, row, self.background[starts][:, None, :])
-        scores = self.predict(points.reshape(-1, k)).reshape(walks, k + 1)
-        steps = np.diff(scores, axis=1)
-        return np.asarray(np.take_along_axis(steps, position, axis=1).mean(axis=0))
+        absent = self.background[starts][:, None, :]
+        values = np.empty(rows.shape)
+        for i, row in enumerate(rows):
+            points = np.where(switched, row, absent)
+            scores = self.predict(points.reshape(-1, k)).reshape(walks, k + 1)
+            steps = np.diff(scores, axis=1)
+            values[i] = np.take_along_axis(steps, position, axis=1).mean(axis=0)
+        return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -355,19 +356,15 @@ def _exact(learner: Any, predict: Predict, background: FloatArray) -> Attributio
     if expansion is not None and _equal(expansion.predict(probe), predicted):
         return Kernel(expansion, background, base)
     booster = getattr(learner, "booster_", None)
-    parts = None if booster is None else _contributions(booster, probe)
-    if parts is not None and _equal(parts.sum(axis=1), predicted):
-        return Trees(booster, float(parts[0, -1]))
-    return None
-
-
-def _contributions(booster: Any, rows: FloatArray) -> FloatArray | None:
+    if booster is None:
+        return None
     try:
-        return np.asarray(booster.predict(rows, pred_contrib=True), np.float64)
+        parts = np.asarray(booster.predict(probe, pred_contrib=True), np.float64)
     except Exception as error:  # LightGBM's error type, not imported here to save start-up time
         if type(error).__name__ != "LightGBMError":
             raise
         return None
+    return Trees(booster, float(parts[0, -1])) if _equal(parts.sum(axis=1), predicted) else None
 
 
 def _probe(background: FloatArray) -> FloatArray:

@@ -1,9 +1,9 @@
 """Model card (README.md of a model's folder), its table of data, quality and origin; pip requirements."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from features.basics.plugins import DISTRIBUTION, kinds_in, version, versions, versions_of
 from qe.data.check import scale_text
@@ -35,25 +35,24 @@ _FIGURES = ("delta_avg", "spearman", "mae")
 
 
 def model_table(model: Model) -> Table:
-    return entries("model", model.name, _rows(model, model.about))
-
-
-def _rows(model: Model, about: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    candidate, scale, data = model.candidate, model.scale, about.get("data", {})
-    yield "learner", f"{candidate.learner} {settings(candidate.learner_params)}".strip()
-    yield "selection", f"{candidate.selector} {settings(candidate.selector_params)}".strip()
+    candidate, about, data = model.candidate, model.about, model.about.get("data", {})
     families = dict.fromkeys(str(config["kind"]) for config in model.feature_set.configs)
-    yield "features", f"{count(len(model.feature_set.names))}: {', '.join(families)}"
-    yield "label", scale_text(scale)
-    yield "languages", " to ".join(tokenizer.language for tokenizer in model.tokenizers)
-    yield "needs", ", ".join(model.columns())
     splits = ", ".join(f"{name} {count(rows)}" for name, rows in data.get("splits", {}).items())
-    yield "data", f"{data['name']}: {splits}" if data else ""
-    yield "terms of the data", "; ".join(data.get("terms", ()))
-    yield "trained", about.get("trained", "")
     found = about.get("cross_validation", {})
-    told = [f"{METRICS.get(m).title} {METRICS.get(m).formatted(found[m])}" for m in _FIGURES if m in found]
-    yield "out of fold", ", ".join(told)
+    figures = [f"{METRICS.get(m).title} {METRICS.get(m).formatted(found[m])}" for m in _FIGURES if m in found]
+    rows = {
+        "learner": f"{candidate.learner} {settings(candidate.learner_params)}".strip(),
+        "selection": f"{candidate.selector} {settings(candidate.selector_params)}".strip(),
+        "features": f"{count(len(model.feature_set.names))}: {', '.join(families)}",
+        "label": scale_text(model.scale),
+        "languages": " to ".join(tokenizer.language for tokenizer in model.tokenizers),
+        "needs": ", ".join(model.columns()),
+        "data": f"{data['name']}: {splits}" if data else "",
+        "terms of the data": "; ".join(data.get("terms", ())),
+        "trained": about.get("trained", ""),
+        "out of fold": ", ".join(figures),
+    }
+    return entries("model", model.name, rows.items())
 
 
 FILE: Final = "README.md"

@@ -1,6 +1,6 @@
 """Companions: artifacts that training saves with a model and scoring uses."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,10 +103,10 @@ def make_companions(
         intervals,
         Background.make(table, seed),
         Profile.make(training.segments, table, list(without_trees(features).columns), seed),
-        Learned.make(pair for batch in (training.segments, *auxiliary) for pair in _pairs(batch)),
+        Learned.make(
+            pair
+            for batch in (training.segments, *auxiliary)
+            for pair in zip(batch.source, batch.target, strict=True)
+        ),
         HeldOutPredictions.make(held_out.gold, held_out.predicted),
     )
-
-
-def _pairs(segments: Segments) -> Iterator[tuple[str, str]]:
-    return zip(segments.source, segments.target, strict=True)

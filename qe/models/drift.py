@@ -113,10 +113,18 @@ class Profile(Artifact, Printable):
         bins = _binned(values, edges)
         order = np.random.default_rng(seed).permutation(len(segments))
         halves = np.sort(order[::2]), np.sort(order[1::2])
+        sides = [
+            (_Texts.make(segments.take(own)), segments.take(other)) for own, other in (halves, halves[::-1])
+        ]
+        bits = [texts.bits(rows) for texts, rows in sides]
+        source, target = (np.quantile(np.concatenate(side), 0.99) for side in zip(*bits, strict=True))
+        limits = float(source), float(target)
+        tokens = sum(texts.tokens(rows).sum(axis=0, dtype=np.int64) for texts, rows in sides)
+        signs = sum(texts.signs(rows, limits).sum(axis=0, dtype=np.int64) for texts, rows in sides)
         texts = _Texts.make(segments)
-        limits, tokens, signs = _held_out_statistics(segments, halves)
         return cls(
-            (*names, *LENGTHS), edges, _counted(bins), texts.words, texts.languages, limits, tokens, signs
+            (*names, *LENGTHS), edges, _counted(bins), texts.words, texts.languages, limits,
+            np.asarray(tokens), np.asarray(signs),
         )  # fmt: skip
 
     @property
@@ -261,18 +269,6 @@ class _Texts:
         alike = target > crossed[1]
         columns = [source > limits[0], target > limits[1], alike, alike & (source > crossed[0])]
         return np.column_stack(columns).astype(np.uint8)
-
-
-def _held_out_statistics(
-    segments: Segments, halves: tuple[CountArray, CountArray]
-) -> tuple[tuple[float, float], CountArray, CountArray]:
-    sides = [(_Texts.make(segments.take(own)), segments.take(other)) for own, other in (halves, halves[::-1])]
-    bits = [texts.bits(rows) for texts, rows in sides]
-    limits = tuple(float(np.quantile(np.concatenate(side), 0.99)) for side in zip(*bits, strict=True))
-    tokens = sum(texts.tokens(rows).sum(axis=0, dtype=np.int64) for texts, rows in sides)
-    both = limits[0], limits[1]
-    signs = sum(texts.signs(rows, both).sum(axis=0, dtype=np.int64) for texts, rows in sides)
-    return both, np.asarray(tokens), np.asarray(signs)
 
 
 def _warnings(

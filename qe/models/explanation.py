@@ -89,10 +89,6 @@ class Explainer(Printable):
     def _parts(self) -> tuple[Any, Any]:
         return split_steps(self.model.pipeline)
 
-    @cached_property
-    def _prepared(self) -> FloatArray:
-        return self._prepare(pd.DataFrame(self.background.rows, columns=self.model.feature_set.names))
-
     def _prepare(self, features: pd.DataFrame) -> FloatArray:
         for step in self._parts[0]:
             features = step.transform(features)
@@ -125,10 +121,12 @@ class Explainer(Printable):
 
     @cached_property
     def _attribution(self) -> Attribution:
+        table = pd.DataFrame(self.background.rows, columns=self.model.feature_set.names)
+        prepared = self._prepare(table)
         if not len(self._selected):
-            return Sampling(self._predict, self._prepared, self.orders, self.seed)
+            return Sampling(self._predict, prepared, self.orders, self.seed)
         learner = self._parts[1].steps[-1][1]
-        inputs = np.ascontiguousarray(self._prepared[:, self._selected])
+        inputs = np.ascontiguousarray(prepared[:, self._selected])
         return attribution(learner, self._predict_chosen, inputs, self.orders, self.seed)
 
     def contributions(self, features: pd.DataFrame) -> Contributions:
@@ -167,23 +165,14 @@ class Explainer(Printable):
         raw = numbers(features)
 
         def words(i: int, cause: int) -> str:
-            j = place.index(cause)  # the first feature of a cause supplies its value
-            values = (raw[i, j], self.background.typical[j]) if VALUE in causes[cause] else None
-            return _words(causes[cause], values, moved[i, cause])
+            phrase, j = causes[cause], place.index(cause)  # the first feature of a cause supplies its value
+            if VALUE in phrase:
+                seen, usual = (in_words(general(x)) for x in (raw[i, j], self.background.typical[j]))
+                phrase = f"{phrase.replace(VALUE, seen)} (usually {usual})"
+            return f"{phrase}: {signed(moved[i, cause], 2)}"
 
         largest = np.argsort(-np.abs(moved), axis=1, kind="stable")[:, :top]
         return [
             "; ".join(words(i, j) for j in row if signed(moved[i, j], 2) != "0.00") or "nothing in particular"
             for i, row in enumerate(largest)
         ]
-
-
-def _words(phrase: str, values: tuple[float, float] | None, moved: float) -> str:
-    """Describes a cause: phrase, the segment's value, usual value, contribution.
-
-    The values are left out if there are none.
-    """
-    if values:
-        seen, usual = (in_words(general(value)) for value in values)
-        phrase = f"{phrase.replace(VALUE, seen)} (usually {usual})"
-    return f"{phrase}: {signed(moved, 2)}"

@@ -259,25 +259,23 @@ class Intervals(Artifact, Printable):
         self, features: FloatArray, predicted: FloatArray, level: float, column: Column = ()
     ) -> tuple[FloatArray, FloatArray]:
         """Bounds like `bounds`, but infinite if the level needs more rows than a group has."""
-        weight: FloatArray | None = None
+        weight = np.ones(1)
         if self.weights is not None:
             ratio = np.ones(len(predicted)) if self.shift is None else self.shift.weights(features, predicted)
             weight = self.new_weight * ratio
         difficulty = self.difficulty.predict(features, predicted)
         size = 1 if self.taxonomy is None else self.taxonomy.size
-        quantiles = [self._quantiles(number, level, weight) for number in range(size)]
-        reach = np.column_stack([quantile * difficulty for quantile in quantiles])
+        reach = np.empty((len(predicted), size))
+        for number in range(size):
+            rows = slice(None) if self.groups is None else self.groups == number
+            scores = self.scores[rows]
+            weights = np.ones(len(scores)) if self.weights is None else self.weights[rows]
+            reach[:, number] = weighted_quantiles(scores, weights, weight, level) * difficulty
         if self.taxonomy is None:
             low, high = predicted - reach[:, 0], predicted + reach[:, 0]
         else:
             low, high = self.taxonomy.bounds(predicted, reach, column)
         return self.scale.clip(low), self.scale.clip(high)
-
-    def _quantiles(self, number: int, level: float, weight: FloatArray | None) -> FloatArray:
-        rows = slice(None) if self.groups is None else self.groups == number
-        scores = self.scores[rows]
-        weights = np.ones(len(scores)) if self.weights is None else self.weights[rows]
-        return weighted_quantiles(scores, weights, np.ones(1) if weight is None else weight, level)
 
     def check_level(self, level: float) -> None:
         """Raises InputError for a level that needs more rows than the largest group has."""

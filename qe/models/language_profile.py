@@ -40,15 +40,14 @@ class LanguageProfile:
 
 def trigram_overlap(texts: Sequence[str], second_texts: Sequence[str]) -> NDArray[np.float64]:
     """Number of shared trigrams (n,) divided by the smaller text's number of trigrams."""
-    first, second = (_distinct(each) for each in (texts, second_texts))
+    cells = []
+    for side in (texts, second_texts):
+        buckets, lengths = _trigrams(side)
+        cells.append(distinct(np.repeat(np.arange(len(side)), lengths) * BUCKETS + buckets))
+    first, second = cells
     both = np.bincount(np.intersect1d(first, second, assume_unique=True) // BUCKETS, minlength=len(texts))
-    sizes = [np.bincount(cells // BUCKETS, minlength=len(texts)) for cells in (first, second)]
+    sizes = [np.bincount(each // BUCKETS, minlength=len(texts)) for each in cells]
     return np.asarray(both / np.maximum(np.minimum(*sizes), 1))
-
-
-def _distinct(texts: Sequence[str]) -> NDArray[np.int64]:
-    buckets, lengths = _trigrams(texts)
-    return distinct(np.repeat(np.arange(len(texts)), lengths) * BUCKETS + buckets)
 
 
 def _trigrams(texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -8,7 +8,6 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from features.basics.array_types import FloatArray
@@ -188,43 +187,41 @@ class Model(Printable):
         damaged, or contains resources or columns other than those of training.
         """
         with description.one_model(path, identity) as identity:
-            return replace(cls._loaded(path), identity=identity)
-
-    @classmethod
-    def _loaded(cls, path: Path) -> Self:
-        described = description.read(path)
-        if described.limits is not None and not described.limits[0] <= described.limits[1]:
-            raise InputError(
-                f"its limits of scores must be two rising numbers, not {[*described.limits]}", location=path
+            described = description.read(path)
+            limits = described.limits
+            if limits is not None and not limits[0] <= limits[1]:
+                raise InputError(
+                    f"its limits of scores must be two rising numbers, not {[*limits]}", location=path
+                )
+            kinds = description.kinds_of(described.candidate, described.features)
+            check_versions(described.plugins, kinds, path)
+            source, target = described.tokenizers
+            with damage_reported(description.NAME, path / description.NAME, REMEDY):
+                made_columns = kept_annotators(described.made_columns, path)
+                check_made_columns(made_columns, (source.language, target.language))
+            warn_of_versions(described.about, path)
+            bundle, inside = None, f"{_RESOURCES}/"
+            if (path / _RESOURCES).is_dir():
+                recorded = described.files.items()
+                files = {n.removeprefix(inside): value for n, value in recorded if n.startswith(inside)}
+                bundle = Bundle(path / _RESOURCES, files)
+            feature_set = _feature_set(described, bundle, path)
+            trees = [tree.name for tree in feature_set.trees]
+            return cls(
+                described.name,
+                described.candidate,
+                load_pipeline(path / _PIPELINE, described.candidate, len(feature_set.names), trees),
+                feature_set,
+                described.scale,
+                (source, target),
+                bundle,
+                described.about,
+                made_columns,
+                limits,
+                Guard.find(path),
+                tuple(described.columns),
+                identity,
             )
-        kinds = description.kinds_of(described.candidate, described.features)
-        check_versions(described.plugins, kinds, path)
-        source, target = described.tokenizers
-        with damage_reported(description.NAME, path / description.NAME, REMEDY):
-            made_columns = kept_annotators(described.made_columns, path)
-            check_made_columns(made_columns, (source.language, target.language))
-        warn_of_versions(described.about, path)
-        bundle, inside = None, f"{_RESOURCES}/"
-        if (path / _RESOURCES).is_dir():
-            recorded = described.files.items()
-            files = {name.removeprefix(inside): value for name, value in recorded if name.startswith(inside)}
-            bundle = Bundle(path / _RESOURCES, files)
-        feature_set = _feature_set(described, bundle, path)
-        trees = [tree.name for tree in feature_set.trees]
-        return cls(
-            described.name,
-            described.candidate,
-            load_pipeline(path / _PIPELINE, described.candidate, len(feature_set.names), trees),
-            feature_set,
-            described.scale,
-            (source, target),
-            bundle,
-            described.about,
-            made_columns,
-            described.limits,
-            Guard.find(path),
-            tuple(described.columns),
-        )
 
     def described(self, **entries: Any) -> "Model":
         """A copy of the model with additional entries in `about`."""
@@ -257,13 +254,13 @@ def _in_blocks(pipeline: Pipeline, features: pd.DataFrame) -> FloatArray:
             remedy=_ORDINARY,
         )
 
-    def block_table(block: NDArray[np.int64]) -> pd.DataFrame:
-        table = pd.DataFrame(np.ascontiguousarray(values[block]), columns=names)
-        return table.assign(**{name: column[block] for name, column in trees.items()}) if trees else table
-
-    rows = np.minimum(np.arange(-(-n // _BLOCK) * _BLOCK), n - 1)
+    rows, blocks = np.minimum(np.arange(-(-n // _BLOCK) * _BLOCK), n - 1), []
     with _finite_numbers():
-        blocks = [rest.predict(block_table(block)) for block in rows.reshape(-1, _BLOCK)]
+        for block in rows.reshape(-1, _BLOCK):
+            table = pd.DataFrame(np.ascontiguousarray(values[block]), columns=names)
+            if trees:
+                table = table.assign(**{name: column[block] for name, column in trees.items()})
+            blocks.append(rest.predict(table))
     return np.asarray(np.concatenate(blocks)[:n], np.float64)
 
 

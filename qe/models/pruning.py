@@ -23,8 +23,14 @@ def pruned(model: Model) -> Model:
     feature_set = model.feature_set.keeping(wanted, words)
     before, after = model.feature_set.requires(), feature_set.requires()
     made = {name: by for name, by in model.made_columns.items() if name in after or name not in before}
-    steps = [step for step in model.pipeline.steps if step[0] != "select"]
-    pipeline = Pipeline([*((name, _of_columns(step, selected)) for name, step in steps[:-1]), steps[-1]])
+    *steps, learn = (step for step in model.pipeline.steps if step[0] != "select")
+    smaller = [(name, copy(step)) for name, step in steps]
+    for _, step in smaller:
+        for name, value in vars(step).items():
+            if isinstance(value, np.ndarray) and value.shape == selected.shape:
+                setattr(step, name, value[selected])
+        step.n_features_in_ = int(selected.sum())
+    pipeline = Pipeline([*smaller, learn])
     return replace(model, pipeline=pipeline, feature_set=feature_set, made_columns=made)
 
 
@@ -56,12 +62,3 @@ def _selected(model: Model) -> BoolArray | None:
         return None
     support = np.asarray(select.get_support(), np.bool_)
     return None if support.all() or not support.any() else support
-
-
-def _of_columns(step: Any, selected: BoolArray) -> Any:
-    smaller = copy(step)
-    for name, value in vars(step).items():
-        if isinstance(value, np.ndarray) and value.shape == selected.shape:
-            setattr(smaller, name, value[selected])
-    smaller.n_features_in_ = int(selected.sum())
-    return smaller

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from qe.display import charts
 from qe.display.numbers import NumberText, count, number, percent, signed
 from qe.display.table import Column, Row, Table
-from qe.models.robustness import Answer, Robustness
+from qe.models.robustness import Robustness
 
 
 def robustness_table(robustness: Robustness) -> Table:
@@ -22,20 +22,16 @@ def robustness_table(robustness: Robustness) -> Table:
     for answer in robustness.answers:
         if rows and rows[-1] and rows[-1][0] != answer.effect:
             rows.append(())
-        rows.append(_row(answer))
+        shares = (percent(value) for value in (answer.best, answer.unseen, answer.marked, answer.flagged))
+        low, high = answer.below_interval
+        below = f"{percent(answer.below)} [{percent(low)}, {percent(high)}]"
+        moves = (below, signed(-answer.drop), number(answer.moved))
+        rows.append((answer.effect, title_of(answer.name), count(answer.n), *moves, *shares))
     return Table("", columns, rows, _notes(robustness))
 
 
 def title_of(name: str) -> str:
     return name.replace("_", " ")
-
-
-def _row(answer: Answer) -> Row:
-    shares = (percent(value) for value in (answer.best, answer.unseen, answer.marked, answer.flagged))
-    low, high = answer.below_interval
-    below = f"{percent(answer.below)} [{percent(low)}, {percent(high)}]"
-    moves = (below, signed(-answer.drop), number(answer.moved))
-    return (answer.effect, title_of(answer.name), count(answer.n), *moves, *shares)
 
 
 def _notes(robustness: Robustness) -> list[str]:

@@ -17,7 +17,7 @@ from qe.models.artifact import REMEDY
 from qe.models.description import SIGNATURE
 
 if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 _CONTEXT = b"mtqe model 1\n"  # signed prefix of model.json, so that no other signed text passes for a model
 _MAKE_KEY = "make one with `openssl genpkey -algorithm ed25519 -out key.pem`"
@@ -29,9 +29,14 @@ def sign(folder: Path, key: Path) -> str:
 
     Raises InputError for a damaged model or an unusable key.
     """
-    private = _private_key(key)
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    private = _read_key(key, partial(load_pem_private_key, password=None), "private", _MAKE_KEY)
+    if not isinstance(private, Ed25519PrivateKey):
+        raise InputError("is no Ed25519 key", location=key, remedy=_MAKE_KEY)
     description.read(folder)
-    signature = private.sign(_signed(folder))
+    signature = private.sign(_CONTEXT + (folder / description.NAME).read_bytes())
     fingerprint = _fingerprint(private.public_key())
     content = {"key": fingerprint, "signature": base64.b64encode(signature).decode()}
     with atomic_file(folder / SIGNATURE) as temporary:
@@ -46,8 +51,12 @@ def verify(folder: Path, key: Path) -> str:
     with another key or has changed since, and if the key is unusable.
     """
     from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
-    public = _public_key(key)
+    public = _read_key(key, load_pem_public_key, "public", _MAKE_PUBLIC)
+    if not isinstance(public, Ed25519PublicKey):
+        raise InputError("is no Ed25519 key", location=key, remedy=_MAKE_PUBLIC)
     fingerprint = _fingerprint(public)
     path = folder / SIGNATURE
     if not path.is_file():
@@ -62,7 +71,7 @@ def verify(folder: Path, key: Path) -> str:
             remedy="give the public key of who signed it, if you trust them",
         )
     try:
-        public.verify(signature, _signed(folder))
+        public.verify(signature, _CONTEXT + (folder / description.NAME).read_bytes())
     except InvalidSignature:
         raise InputError(
             "the signature does not go with model.json, which has changed since",
@@ -71,10 +80,6 @@ def verify(folder: Path, key: Path) -> str:
         ) from None
     description.read(folder, recompute=True)
     return fingerprint
-
-
-def _signed(folder: Path) -> bytes:
-    return _CONTEXT + (folder / description.NAME).read_bytes()
 
 
 def _decoded(text: Any) -> bytes:
@@ -86,26 +91,6 @@ def _decoded(text: Any) -> bytes:
 
 def _fingerprint(key: "Ed25519PublicKey") -> str:
     return hashlib.sha256(key.public_bytes_raw()).hexdigest()[:16]
-
-
-def _private_key(path: Path) -> "Ed25519PrivateKey":
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key
-
-    key = _read_key(path, partial(load_pem_private_key, password=None), "private", _MAKE_KEY)
-    if not isinstance(key, Ed25519PrivateKey):
-        raise InputError("is no Ed25519 key", location=path, remedy=_MAKE_KEY)
-    return key
-
-
-def _public_key(path: Path) -> "Ed25519PublicKey":
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-    from cryptography.hazmat.primitives.serialization import load_pem_public_key
-
-    key = _read_key(path, load_pem_public_key, "public", _MAKE_PUBLIC)
-    if not isinstance(key, Ed25519PublicKey):
-        raise InputError("is no Ed25519 key", location=path, remedy=_MAKE_PUBLIC)
-    return key
 
 
 def _read_key(path: Path, load: Callable[[bytes], Any], noun: str, remedy: str) -> Any:

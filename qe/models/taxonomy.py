@@ -3,14 +3,10 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, ClassVar, Self
-
-import numpy as np
 
 from features.basics.array_types import FloatArray, IntArray
 from features.basics.catalogue import Catalogue
-from features.basics.errors import InputError
 from qe.models.artifact import decode_fields
 
 Column = Sequence[str]
@@ -83,15 +79,3 @@ class Taxonomy(ABC):
 
 
 TAXONOMIES: Catalogue[Taxonomy] = Catalogue("qe.models.taxonomies", Taxonomy, "taxonomy")
-
-
-def quantile_cuts(values: FloatArray, bands: int) -> list[float]:
-    """The inner quantiles that divide values into `bands` groups of about equal size; fewer if values tie."""
-    inner = np.quantile(values, np.arange(1, bands) / bands)
-    return sorted({float(cut) for cut in inner if cut > values.min()})
-
-
-def checked_cuts(edges: Sequence[float]) -> list[float]:
-    if any(high <= low for low, high in pairwise(edges)):
-        raise InputError(f"`edges` must rise, but are {list(edges)}", location="intervals.edges")
-    return list(map(float, edges))

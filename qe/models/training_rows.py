@@ -57,10 +57,9 @@ class Learned(Artifact):
 
 
 def _hashes(pairs: Iterable[tuple[str, str]]) -> NDArray[np.uint64]:
-    content = b"".join(_hash(source, target) for source, target in pairs)
+    content = bytearray()
+    for pair in pairs:
+        source, target = (text.encode("utf-8", "surrogatepass") for text in pair)
+        text = len(source).to_bytes(8, "little") + source + target
+        content += hashlib.blake2b(text, digest_size=8).digest()
     return np.frombuffer(content, "<u8").astype(np.uint64)
-
-
-def _hash(source: str, target: str) -> bytes:
-    sides = [text.encode("utf-8", "surrogatepass") for text in (source, target)]
-    return hashlib.blake2b(len(sides[0]).to_bytes(8, "little") + b"".join(sides), digest_size=8).digest()

@@ -103,16 +103,13 @@ _MARKERS = ("@@", "\u0120", "\u2581")  # subword markers of BPE, GPT and Sentenc
 
 def mismatch(segments: Segments) -> FloatArray:
     """Share (n,) of letters and digits that differ between subwords and translation; 0 without subwords."""
-    if segments.subwords is None:
-        return np.zeros(len(segments))
-    pairs = zip(segments.subwords, segments.target, strict=True)
-    return np.array([_distance(subwords, target) for subwords, target in pairs], np.float64)
-
-
-def _distance(subwords: str, target: str) -> float:
-    for marker in _MARKERS:
-        subwords = subwords.replace(marker, " ")
-    return float(Levenshtein.normalized_distance(_letters(subwords), _letters(target)))
+    distances = np.zeros(len(segments))
+    if segments.subwords is not None:
+        for row, (subwords, target) in enumerate(zip(segments.subwords, segments.target, strict=True)):
+            for marker in _MARKERS:
+                subwords = subwords.replace(marker, " ")
+            distances[row] = Levenshtein.normalized_distance(_letters(subwords), _letters(target))
+    return distances
 
 
 def _letters(text: str) -> str:

@@ -1,12 +1,14 @@
 """Groups of segments by a column, by label, and by predicted score."""
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import ClassVar, Self
 
 import numpy as np
 
 from features.basics.array_types import FloatArray, IntArray
-from qe.models.taxonomy import TAXONOMIES, UNKNOWN, Column, Grouping, Taxonomy, checked_cuts, quantile_cuts
+from features.basics.errors import InputError
+from qe.models.taxonomy import TAXONOMIES, UNKNOWN, Column, Grouping, Taxonomy
 
 
 @TAXONOMIES.register("column")
@@ -57,6 +59,17 @@ class _Bands(Taxonomy):
     def size(self) -> int:
         return len(self.cuts) + 1
 
+    @classmethod
+    def of_values(cls, grouping: Grouping, values: FloatArray) -> Self:
+        """Bands between the edges of `grouping`, or of about equal size; fewer if values tie."""
+        edges, bands = grouping.edges, grouping.bands
+        if any(high <= low for low, high in pairwise(edges)):
+            raise InputError(f"`edges` must rise, but are {list(edges)}", location="intervals.edges")
+        if edges:
+            return cls(list(map(float, edges)))
+        inner = np.quantile(values, np.arange(1, bands) / bands)
+        return cls(sorted({float(cut) for cut in inner if cut > values.min()}))
+
 
 @TAXONOMIES.register("label")
 @dataclass(frozen=True)
@@ -72,7 +85,7 @@ class Label(_Bands):
 
     @classmethod
     def make(cls, grouping: Grouping, predicted: FloatArray, gold: FloatArray, column: Column) -> Self:
-        return cls(checked_cuts(grouping.edges) or quantile_cuts(gold, grouping.bands))
+        return cls.of_values(grouping, gold)
 
     def numbers(self, predicted: FloatArray, gold: FloatArray, column: Column) -> IntArray:
         return np.searchsorted(self.cuts, gold, side="right")
@@ -97,7 +110,7 @@ class Prediction(_Bands):
 
     @classmethod
     def make(cls, grouping: Grouping, predicted: FloatArray, gold: FloatArray, column: Column) -> Self:
-        return cls(checked_cuts(grouping.edges) or quantile_cuts(predicted, grouping.bands))
+        return cls.of_values(grouping, predicted)
 
     def numbers(self, predicted: FloatArray, gold: FloatArray, column: Column) -> IntArray:
         return np.searchsorted(self.cuts, predicted, side="right")
