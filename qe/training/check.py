@@ -70,7 +70,14 @@ def mistakes(experiment: Experiment, families: list[Configured], *, in_memory: b
     """All mistakes, a text each; `families` is extended by the extractors whose settings are right."""
     if not (in_memory or experiment.dataset.format == IN_MEMORY):
         yield from _check_dataset(experiment.dataset, "dataset")
-    yield from _check_auxiliary_datasets(experiment)
+    if experiment.auxiliary_datasets and experiment.trees:
+        yield "trees: with several datasets there can be none"
+    for number, other in enumerate(experiment.auxiliary_datasets, start=1):
+        place = f"dataset.{number}"
+        yield from _check_dataset(other, place)
+        if other.weight != 1:
+            for learner in _without_weights(experiment):
+                yield f"{place}.weight: the learner '{learner}' takes no weights; leave out `weight`"
     yield from _check_programs(experiment)
     yield from _check_features(experiment, families)
     parts = Plan(experiment, families).parts
@@ -101,19 +108,6 @@ def _check_dataset(section: DatasetSection, place: str) -> Iterator[str]:
         text = _placed("dataset", error)
         yield text if place == "dataset" else place + text.removeprefix("dataset")
     yield from _checked(place, lambda: check_path(section, place))
-
-
-def _check_auxiliary_datasets(experiment: Experiment) -> Iterator[str]:
-    if not experiment.auxiliary_datasets:
-        return
-    if experiment.trees:
-        yield "trees: with several datasets there can be none"
-    for number, section in enumerate(experiment.auxiliary_datasets, start=1):
-        place = f"dataset.{number}"
-        yield from _check_dataset(section, place)
-        if section.weight != 1:
-            for learner in _without_weights(experiment):
-                yield f"{place}.weight: the learner '{learner}' takes no weights; leave out `weight`"
 
 
 def _check_programs(experiment: Experiment) -> Iterator[str]:

@@ -309,17 +309,9 @@ def write(output: Path, result: TrainingResult, progress: Progress = silent) -> 
     for name, predicted in files.items():
         quality = prepared.dataset.scale.sign * predicted
         write_submission(output / name, prepared.experiment.name, predicted, quality)
-    save_table(_predictions_table(result), output / "predictions.parquet")
-    save_table(result.search.history(), output / "trials.tsv")
-    if result.words is not None:
-        write_words(output / "words", result.words)
-    _write_plots(output / "plots", result, progress)
-
-
-def _predictions_table(result: TrainingResult) -> pd.DataFrame:
-    dataset = result.prepared.dataset
-    parts = [("train", result.prepared.training, result.out_of_fold, result.nested)]
-    parts += [(name, dataset.split(name), values, None) for name, values in result.predictions.items()]
+    parts = [("train", prepared.training, result.out_of_fold, result.nested)]
+    for name, predicted in result.predictions.items():
+        parts.append((name, prepared.dataset.split(name), predicted, None))
     blocks = [
         pd.DataFrame(
             {
@@ -332,7 +324,11 @@ def _predictions_table(result: TrainingResult) -> pd.DataFrame:
         )
         for name, split, predicted, nested in parts
     ]
-    return pd.concat(blocks, ignore_index=True)
+    save_table(pd.concat(blocks, ignore_index=True), output / "predictions.parquet")
+    save_table(result.search.history(), output / "trials.tsv")
+    if result.words is not None:
+        write_words(output / "words", result.words)
+    _write_plots(output / "plots", result, progress)
 
 
 def _write_plots(folder: Path, result: TrainingResult, progress: Progress) -> None:

@@ -107,8 +107,13 @@ def compared(
 
 
 def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[Difference]:
-    pairs = [(place, then.get(place), now.get(place)) for place in dict.fromkeys([*then, *now])]
-    return [Difference(*pair) for pair in pairs if pair[0] != _COMMIT and not _equal(*pair[1:])]
+    differences = []
+    for place in dict.fromkeys([*then, *now]):
+        pair = then.get(place), now.get(place)
+        undefined = all(isinstance(value, float) and math.isnan(value) for value in pair)
+        if place != _COMMIT and not undefined and pair[0] != pair[1]:
+            differences.append(Difference(place, *pair))
+    return differences
 
 
 def _experiment(report: Mapping[str, Any], overrides: Sequence[str]) -> tuple[Experiment, list[str]]:
@@ -155,12 +160,6 @@ def _leaves(value: Any, place: str) -> Iterator[tuple[str, Any]]:
         return
     for key, inner in entries:
         yield from _leaves(inner, f"{place}.{key}" if place else key)
-
-
-def _equal(first: Any, second: Any) -> bool:
-    if isinstance(first, float) and isinstance(second, float) and math.isnan(first) and math.isnan(second):
-        return True
-    return bool(first == second)
 
 
 def _text(value: Any) -> str:

@@ -165,8 +165,23 @@ class Search:
             total = self.objective.space.most_trials(self.section)
             reason = self._optimize(total, on_trial, progress)
             # The end of a search by the clock depends on the machine.
-            reproducible = alike and self.section.time is None
-            trial, section = self._chosen_trial(trial_number), self.section
+            reproducible, section = alike and self.section.time is None, self.section
+            trials = studies.ended(self.study, TrialState.COMPLETE)
+            trial = self.best(trials)
+            if trial is None:
+                raise InputError(
+                    "no trial of the search could be finished: nothing was left to learn from, or all failed",
+                    location="search",
+                    remedy="give the search more trials, or widen its spaces",
+                )
+            if trial_number is not None:
+                if not 1 <= trial_number <= len(trials):
+                    raise InputError(
+                        f"there is no trial {trial_number}",
+                        location="--trial",
+                        remedy=f"give one of 1 to {len(trials)}",
+                    )
+                trial = trials[trial_number - 1]
             if reproducible:
                 ended, sign = studies.ended(self.study), self.objective.sign
                 # If the search was resumed with smaller budgets, the section has those that were spent.
@@ -240,25 +255,6 @@ class Search:
                     remedy="narrow the search spaces, or allow more failures",
                 )
         return reason
-
-    def _chosen_trial(self, trial_number: int | None) -> FrozenTrial:
-        trials = studies.ended(self.study, TrialState.COMPLETE)
-        best = self.best(trials)
-        if best is None:
-            raise InputError(
-                "no trial of the search could be finished: nothing was left to learn from, or all failed",
-                location="search",
-                remedy="give the search more trials, or widen its spaces",
-            )
-        if trial_number is None:
-            return best
-        if not 1 <= trial_number <= len(trials):
-            raise InputError(
-                f"there is no trial {trial_number}",
-                location="--trial",
-                remedy=f"give one of 1 to {len(trials)}",
-            )
-        return trials[trial_number - 1]
 
 
 def _place(trial: FrozenTrial, trials: Sequence[FrozenTrial]) -> int:

@@ -13,7 +13,6 @@ _FAMILIES = 4  # named in one line
 # Parts of a report, the one that counts most first.
 PARTS = {"test": "test", "nested": "nested cross-validation", "cross_validation": "cross-validation"}
 SHOWN = ("delta_avg", "mae", "rmse", "pearson", "spearman")
-_BETTER = "better"
 # The rule of thumb of docs/own-data.md: from this Pearson correlation on.
 _RANKS = ((0.3, "enough to rank roughly"), (0.5, "enough to rank"), (0.7, "ranks well"))
 
@@ -68,7 +67,18 @@ def summary(report: Mapping[str, Any], description: str = "", links: str = "") -
             figure = f"{kind.title} {score_text(section['systems'][name], metric)}"
             lines.append(f"* {location(part)}: {figure}" + (f" (baselines: {others})" if others else ""))
     lines += [f"* {leak}" for leak in report["data"].get("leaks", ())]
-    texts = [_verdict(report, name, metric, links), "\n".join(lines), description]
+    section, figure = _main_part(report)
+    sentences = [f"**{figure}**" + (f" ({links})" if links else "")]
+    baseline = _best_baseline(section, metric)
+    test = None if baseline is None else _test(section, name, baseline, metric)
+    if baseline is not None and test is not None and test["difference"] is not None:
+        p = p_value(test["p_corrected"], LEVEL, test["undecided"])
+        difference = signed(test["difference"], kind.digits)
+        equals = "" if p.startswith("<") else "= "
+        sentences.append(f"{difference} against the baseline {baseline.strip('()')} (p {equals}{p})")
+    if entry := report.get("registration"):
+        sentences.append(f"version {entry['version']}: {entry['reason']}")
+    texts = ["; ".join(sentences), "\n".join(lines), description]
     return "\n\n".join(text for text in texts if text)
 
 
@@ -78,22 +88,6 @@ def _main_part(report: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
     metric, scores = report["experiment"]["evaluation"]["metric"], report[part]["systems"]
     figure = score_text(scores[report["experiment"]["name"]], metric)
     return report[part], f"{METRICS.get(metric).title} {figure} {location(part)}"
-
-
-def _verdict(report: Mapping[str, Any], name: str, metric: str, links: str) -> str:
-    section, figure = _main_part(report)
-    kind, baseline = METRICS.get(metric), _best_baseline(section, metric)
-    sentences = [f"**{figure}**" + (f" ({links})" if links else "")]
-    test = None if baseline is None else _test(section, name, baseline, metric)
-    if baseline is not None and test is not None and test["difference"] is not None:
-        p = p_value(test["p_corrected"], LEVEL, test["undecided"])
-        difference = signed(test["difference"], kind.digits)
-        equals = "" if p.startswith("<") else "= "
-        sentences.append(f"{difference} against the baseline {baseline.strip('()')} (p {equals}{p})")
-    entry = report.get("registration")
-    if entry:
-        sentences.append(f"version {entry['version']}: {entry['reason']}")
-    return "; ".join(sentences)
 
 
 def score_text(scores: Mapping[str, Any], metric: str) -> NumberText:
@@ -109,15 +103,25 @@ def verdict(report: Mapping[str, Any]) -> str:
     if best is None:
         return f"{figure}."
     value = METRICS.get(metric).formatted(value_of(section["systems"][best], metric))
-    tested = _outcome(_test(section, name, best, metric), metric)
+    test, outcome, is_better = _test(section, name, best, metric), "", False
+    if test is not None:
+        p = test["p_corrected"]
+        if p is None:
+            undecided = "the segments are too few to tell them apart"
+            outcome = f"; {undecided if test['undecided'] else 'p is undefined'}"
+        elif p > LEVEL:
+            outcome = f"; p {p_value(p, None)}: no difference is shown"
+        else:
+            is_better = (test["difference"] > 0) == METRICS.get(metric).higher_is_better
+            outcome = f"; p {p_value(p, None)}: {'better' if is_better else 'worse'}"
     pearson, use = value_of(section["systems"][name], "pearson"), ""
-    if tested.endswith(_BETTER) and pearson is not None:
+    if is_better and pearson is not None:
         by = "" if metric == "pearson" else f" (Pearson {pearson:.2f})"
         use = f", yet of little use for ranking{by}"
         if pearson >= _RANKS[0][0]:
             ranks = [words for least, words in _RANKS if pearson >= least][-1]
             use = f", {ranks}{by}; not to publish unseen without thresholds"
-    return f"{figure}; the best baseline, {best}, has {value}{tested}{use}."
+    return f"{figure}; the best baseline, {best}, has {value}{outcome}{use}."
 
 
 def _best_baseline(section: Mapping[str, Any], metric: str) -> str | None:
@@ -131,19 +135,6 @@ def _test(section: Mapping[str, Any], name: str, baseline: str, metric: str) -> 
     names = (name, baseline, json_name(metric))
     tests = section["comparisons"]
     return next((t for t in tests if (t["system"], t["baseline"], t["metric"]) == names), None)
-
-
-def _outcome(test: Mapping[str, Any] | None, metric: str) -> str:
-    if test is None:
-        return ""
-    p = test["p_corrected"]
-    if p is None:
-        undecided = "the segments are too few to tell them apart"
-        return f"; {undecided if test['undecided'] else 'p is undefined'}"
-    if p > LEVEL:
-        return f"; p {p_value(p, None)}: no difference is shown"
-    better = (test["difference"] > 0) == METRICS.get(metric).higher_is_better
-    return f"; p {p_value(p, None)}: {_BETTER if better else 'worse'}"
 
 
 def scores_table(
