@@ -128,11 +128,6 @@ class AddedRows:
         sources = tuple(self.sources[row] for row in kept.tolist())
         return AddedRows(self.origin, self.rows[kept], sources, self.table.iloc[kept])
 
-    def features(self, primary: pd.DataFrame) -> pd.DataFrame:
-        """(m, k); with `align`, on the mean and the deviation of the first dataset's rows `primary`."""
-        moved = isinstance(self.origin, Auxiliary) and self.origin.section.align
-        return aligned(self.table, primary) if moved else self.table
-
 
 @dataclass(frozen=True, eq=False)
 class Rows:
@@ -149,7 +144,10 @@ def join_rows(
 ) -> Rows:
     if not added:
         return Rows(primary, scores, weights, 0)
-    tables = [primary, *(each.features(primary) for each in added)]
+    tables = [primary]
+    for each in added:
+        is_aligned = isinstance(each.origin, Auxiliary) and each.origin.section.align
+        tables.append(aligned(each.table, primary) if is_aligned else each.table)
     labels = [scores, *(each.origin.labels(each.rows, scores) for each in added)]
     first = np.ones(len(scores)) if weights is None else weights
     counts = np.concatenate([first, *(each.origin.weights(each.rows) for each in added)])

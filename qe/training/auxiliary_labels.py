@@ -68,7 +68,24 @@ class AuxiliaryLabels:
         try:
             if dataset.scale.name == kind:
                 raise InputError("the label is this one already", remedy="leave out `auxiliary_labels`")
-            values = pd.Series(_of_kind(kind, training), index=list(training.segments.id))
+            if kind == "da":
+                if training.direct_assessment is None:
+                    raise InputError(
+                        "the training segments have no direct assessments in addition to their label",
+                        remedy="leave out `auxiliary_labels`",
+                    )
+                second = training.direct_assessment
+            else:
+                if training.post_edit is None:
+                    remedy = "leave out `auxiliary_labels`"
+                    raise InputError("the training segments have no post-edits", remedy=remedy)
+                segments = training.segments
+                edited = segments.target_tokenizer.tokens(training.post_edit)
+                second = hter(segments.target_tokens, edited)
+                if np.isnan(second).any():
+                    row = int(np.flatnonzero(np.isnan(second))[0])
+                    raise InputError(f"the post-edit of segment '{segments.id[row]}' is empty")
+            values = pd.Series(second, index=list(training.segments.id))
         except InputError as error:
             raise InputError(str(error), location=f"auxiliary_labels.{kind}") from None
         return cls(experiment, dataset.scale, kind, values, static, setting)
@@ -158,21 +175,3 @@ class AuxiliaryLabels:
             deviations = np.sqrt(moments[0, 0] * moments[1, 1])
             figures.append(float(moments[0, 1] / deviations) if deviations > 0 else 0.0)
         return figures
-
-
-def _of_kind(kind: str, training: Split) -> FloatArray:
-    if kind == "da":
-        if training.direct_assessment is None:
-            raise InputError(
-                "the training segments have no direct assessments in addition to their label",
-                remedy="leave out `auxiliary_labels`",
-            )
-        return training.direct_assessment
-    if training.post_edit is None:
-        raise InputError("the training segments have no post-edits", remedy="leave out `auxiliary_labels`")
-    segments = training.segments
-    rates = hter(segments.target_tokens, segments.target_tokenizer.tokens(training.post_edit))
-    if np.isnan(rates).any():
-        row = int(np.flatnonzero(np.isnan(rates))[0])
-        raise InputError(f"the post-edit of segment '{segments.id[row]}' is empty")
-    return rates

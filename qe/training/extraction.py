@@ -174,13 +174,10 @@ class Extraction:
         tables = []
         for number, (train_rows, test_rows) in enumerate(folds):
             fitting, scoring = split.take(train_rows), split.take(test_rows).segments
-            if sharing is None:
-                tables.append(self.fit_and_score(fitting, scoring, static))
-                continue
             trained = {
-                i: sharing.trained(shared[i], number)[train_rows]
-                if i in shared
-                else self._cross_fitted(i, extractor, fitting)
+                i: self._cross_fitted(i, extractor, fitting)
+                if sharing is None or i not in shared
+                else sharing.trained(shared[i], number)[train_rows]
                 for i, extractor in self.fitted_families
             }
             train = self._joined(static.loc[list(fitting.segments.id)], trained, fitting.segments)
@@ -202,16 +199,14 @@ class Extraction:
 
     def training_table(self, fitting: Split, folds: Sequence[tuple[Rows, Rows]] = ()) -> pd.DataFrame:
         """Features of the training rows, fitted families cross-fitted, by the fits that `folds` share."""
-        sharing = Sharing.of_folds(folds)
-        if sharing is None:
-            return self.fit_and_score(fitting, fitting.segments.take([]))[0]
+        sharing, static = Sharing.of_folds(folds), self.static(fitting.segments)
         trained = {
-            i: sharing.trained(self._shared(i, extractor, fitting, sharing), None)
-            if extractor.cross_fitted
-            else self._cross_fitted(i, extractor, fitting)
+            i: self._cross_fitted(i, extractor, fitting)
+            if sharing is None or not extractor.cross_fitted
+            else sharing.trained(self._shared(i, extractor, fitting, sharing), None)
             for i, extractor in self.fitted_families
         }
-        return self._joined(self.static(fitting.segments), trained, fitting.segments)
+        return self._joined(static, trained, fitting.segments)
 
     @property
     def fitted_families(self) -> list[tuple[int, FittedExtractor]]:

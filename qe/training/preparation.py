@@ -17,7 +17,7 @@ from features.basics.plugins import is_foreign, load_own
 from features.basics.progress import Progress, silent
 from features.core.bundle import Bundle
 from features.core.configured import resources_in
-from features.core.extractor import Extractor, FittedExtractor
+from features.core.extractor import FittedExtractor
 from features.core.feature_set import FeatureSet, checked, completed, families
 from features.core.out_of_fold import OutOfFold, ResourceLookup
 from features.core.segments import Segments
@@ -26,7 +26,7 @@ from qe.data.dataset import Dataset, Split
 from qe.data.folds import Fold, leaks
 from qe.evaluation.oracles import SplitOracles, split_oracles
 from qe.learning.learner import LEARNERS
-from qe.resources.bundle_source import OwnTexts, own_texts, resources_for
+from qe.resources.bundle_source import own_texts, resources_for
 from qe.training import reading
 from qe.training.auxiliary import (
     AddedRows,
@@ -276,10 +276,19 @@ def build(
         texts = own_texts(section, training.segments, training.labels(), plan.parts, cache, progress)
         bundle, feature_set = texts.complete, FeatureSet.of_families(plan.families, texts.complete, trees)
         others = [FeatureSet.of_families(plan.families, without) for without in texts.held_out_bundles]
-        extractors = [
-            _with_parts(texts, str(config["kind"]), extractor, [other.extractors[i] for other in others])
-            for i, (config, extractor) in enumerate(zip(plan.features, feature_set.extractors, strict=True))
-        ]
+        extractors = list(feature_set.extractors)
+        for i, (config, extractor) in enumerate(zip(plan.features, feature_set.extractors, strict=True)):
+            if not (isinstance(extractor, FittedExtractor) and resources_in(extractor)):
+                continue
+            if not isinstance(extractor, ResourceLookup):
+                raise InputError(
+                    f"'{config['kind']}' learns from labels, and cannot look rows up in resources without "
+                    "their own texts",
+                    location="resources.texts",
+                    remedy="leave out the family, or `texts`",
+                )
+            variants: list[Any] = [other.extractors[i] for other in others]
+            extractors[i] = extractor.with_out_of_fold(OutOfFold(texts.parts, variants))
         feature_set = replace(feature_set, extractors=tuple(extractors))
         part_features = OutOfFold(texts.parts, others)
     names = feature_set.names
@@ -288,18 +297,6 @@ def build(
             if name not in names:
                 raise InputError(f"the learner '{learner.kind}': {unknown_name('feature', name, names)}")
     return feature_set, bundle, part_features
-
-
-def _with_parts(texts: OwnTexts, kind: str, extractor: Extractor, variants: Sequence[Any]) -> Extractor:
-    if not (isinstance(extractor, FittedExtractor) and resources_in(extractor)):
-        return extractor
-    if not isinstance(extractor, ResourceLookup):
-        raise InputError(
-            f"'{kind}' learns from labels, and cannot look rows up in resources without their own texts",
-            location="resources.texts",
-            remedy="leave out the family, or `texts`",
-        )
-    return extractor.with_out_of_fold(OutOfFold(texts.parts, variants))
 
 
 def _check_foreign(feature_set: FeatureSet, segments: Segments) -> None:

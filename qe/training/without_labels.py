@@ -90,7 +90,12 @@ def _fit(
 ) -> Unlabelled:
     needed = parts_needed(experiment.features)
     bundle = resources_for(experiment.resources, segments, needed, cache, progress)
-    feature_set = _fitted(FeatureSet.make(experiment.features, bundle), segments)
+    feature_set = FeatureSet.make(experiment.features, bundle)
+    for config, extractor in zip(feature_set.configs, feature_set.extractors, strict=True):
+        if isinstance(extractor, FittedExtractor) and extractor.labels_used():
+            raise InputError(f"'{config['kind']}' learns from {', '.join(extractor.labels_used())}")
+    fitted = (e.fit(segments, {}) if isinstance(e, FittedExtractor) else e for e in feature_set.extractors)
+    feature_set = replace(feature_set, extractors=tuple(fitted))
     extraction = Extraction(feature_set, cache, progress=progress)
     static = extraction.static(segments)
     for i, extractor in extraction.fitted_families:
@@ -115,14 +120,6 @@ def _fit(
     profile = Profile.make(segments, values, list(table.columns), experiment.seed)
     model.save(folder, (Background.make(values, experiment.seed), profile, Learned.make(pairs)))
     return Unlabelled(model, table, folder)
-
-
-def _fitted(feature_set: FeatureSet, segments: Segments) -> FeatureSet:
-    for config, extractor in zip(feature_set.configs, feature_set.extractors, strict=True):
-        if isinstance(extractor, FittedExtractor) and extractor.labels_used():
-            raise InputError(f"'{config['kind']}' learns from {', '.join(extractor.labels_used())}")
-    fitted = (e.fit(segments, {}) if isinstance(e, FittedExtractor) else e for e in feature_set.extractors)
-    return replace(feature_set, extractors=tuple(fitted))
 
 
 DECODER: Final = ("subwords", "token_log_probabilities")

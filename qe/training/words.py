@@ -72,7 +72,12 @@ def words_of(prepared: Prepared) -> Words | None:
         {kind: raw for kind, (raw, _) in folds.items()},
         {kind: tagged for kind, (_, tagged) in folds.items()},
         {
-            name: _tagged(prepared, {kind: known[kind] for kind in learned}, learned, split)
+            name: {
+                kind: Tagged.by_tags(
+                    prepared.extraction.places(known[kind], prepared.training, split.segments)[kind], how
+                )
+                for kind, how in learned.items()
+            }
             for name, split in prepared.dataset.splits.items()
             if name not in prepared.experiment.split.train
         },
@@ -156,16 +161,6 @@ def _by_fold(
     offsets = np.concatenate([[0], np.cumsum([len(one) for one in raw])]).astype(np.int64)
     joined = {metric: np.concatenate(rows) for metric, rows in tags.items()}
     return np.concatenate(raw), Tagged(np.concatenate(bad), joined, offsets)
-
-
-def _tagged(
-    prepared: Prepared, extractors: Mapping[Kind, int], learned: Mapping[Kind, PlaceTags], split: Split
-) -> dict[Kind, Tagged]:
-    extraction, training = prepared.extraction, prepared.training
-    return {
-        kind: Tagged.by_tags(extraction.places(i, training, split.segments)[kind], learned[kind])
-        for kind, i in extractors.items()
-    }
 
 
 def _insertions(training: Split) -> float:
