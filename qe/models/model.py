@@ -140,7 +140,28 @@ class Model(Printable):
                 f"the features are not those of the model '{self.name}'",
                 remedy=f"missing: {sorted(missing) or 'none'}; unknown: {sorted(extra) or 'none'}",
             )
-        scores = self.scale.clip(_in_blocks(self.pipeline, features))
+        n = len(features)
+        if not n:
+            return np.empty(0)
+        by_column, rest = split_steps(self.pipeline)
+        with _finite_numbers():
+            for step in by_column:
+                features = step.transform(features)
+        values, inputs = numbers(features), without_trees(features).columns
+        trees = {name: features[name].to_numpy() for name in tree_names(features)}
+        if (columns := np.abs(values).max(axis=0, initial=0.0) > _LARGEST).any():
+            raise InputError(
+                f"the feature '{inputs[int(np.flatnonzero(columns)[0])]}' is beyond what the model can take",
+                remedy=_ORDINARY,
+            )
+        rows, blocks = np.minimum(np.arange(-(-n // _BLOCK) * _BLOCK), n - 1), []
+        with _finite_numbers():
+            for block in rows.reshape(-1, _BLOCK):
+                table = pd.DataFrame(np.ascontiguousarray(values[block]), columns=inputs)
+                if trees:
+                    table = table.assign(**{name: column[block] for name, column in trees.items()})
+                blocks.append(rest.predict(table))
+        scores = self.scale.clip(np.asarray(np.concatenate(blocks)[:n], np.float64))
         return scores if self.limits is None else np.clip(scores, *self.limits)
 
     def save(self, path: Path, companions: Sequence[Companion] = ()) -> None:
@@ -157,27 +178,24 @@ class Model(Printable):
                     extractor.save(directory)
             for companion in (*companions, *([] if self.guard is None else [self.guard])):
                 companion.save(temporary)
-            content = self._description() | {"made_columns": keep_annotators(self.made_columns, temporary)}
+            content = {
+                "format": FORMAT,
+                "name": self.name,
+                "candidate": self.candidate.settings(),
+                "features": [dict(config) for config in self.feature_set.configs],
+                "feature_names": self.feature_set.names,
+                "trees": [tree.config for tree in self.feature_set.trees],
+                "feature_fingerprint": self.feature_set.fingerprint,
+                "columns": list(self.columns()),
+                "scale": asdict(self.scale),
+                "limits": self.limits,
+                "tokenizers": [tokenizer.settings() for tokenizer in self.tokenizers],
+                "made_columns": keep_annotators(self.made_columns, temporary),
+                "about": dict(self.about),
+            }
             if installed := versions_of(description.kinds_of(self.candidate, self.feature_set.configs)):
                 content["plugins"] = installed
             description.write(temporary, content)
-
-    def _description(self) -> dict[str, Any]:
-        return {
-            "format": FORMAT,
-            "name": self.name,
-            "candidate": self.candidate.settings(),
-            "features": [dict(config) for config in self.feature_set.configs],
-            "feature_names": self.feature_set.names,
-            "trees": [tree.config for tree in self.feature_set.trees],
-            "feature_fingerprint": self.feature_set.fingerprint,
-            "columns": list(self.columns()),
-            "scale": asdict(self.scale),
-            "limits": self.limits,
-            "tokenizers": [tokenizer.settings() for tokenizer in self.tokenizers],
-            "made_columns": dict(self.made_columns),
-            "about": dict(self.about),
-        }
 
     @classmethod
     def load(cls, path: Path, identity: str | None = None) -> Self:
@@ -235,33 +253,6 @@ class Model(Printable):
 def split_steps(pipeline: Pipeline) -> tuple[list[Any], Pipeline]:
     first = sum(name in ("impute", "scale") for name, _ in pipeline.steps)
     return [step for _, step in pipeline.steps[:first]], Pipeline(pipeline.steps[first:])
-
-
-def _in_blocks(pipeline: Pipeline, features: pd.DataFrame) -> FloatArray:
-    n = len(features)
-    if not n:
-        return np.empty(0)
-    by_column, rest = split_steps(pipeline)
-    with _finite_numbers():
-        for step in by_column:
-            features = step.transform(features)
-    values, names = numbers(features), without_trees(features).columns
-    trees = {name: features[name].to_numpy() for name in tree_names(features)}
-
-    if (columns := np.abs(values).max(axis=0, initial=0.0) > _LARGEST).any():
-        raise InputError(
-            f"the feature '{names[int(np.flatnonzero(columns)[0])]}' is beyond what the model can take",
-            remedy=_ORDINARY,
-        )
-
-    rows, blocks = np.minimum(np.arange(-(-n // _BLOCK) * _BLOCK), n - 1), []
-    with _finite_numbers():
-        for block in rows.reshape(-1, _BLOCK):
-            table = pd.DataFrame(np.ascontiguousarray(values[block]), columns=names)
-            if trees:
-                table = table.assign(**{name: column[block] for name, column in trees.items()})
-            blocks.append(rest.predict(table))
-    return np.asarray(np.concatenate(blocks)[:n], np.float64)
 
 
 @contextmanager

@@ -8,15 +8,19 @@ import numpy as np
 from sklearn.feature_selection import SelectorMixin
 from sklearn.pipeline import Pipeline
 
-from features.basics.array_types import BoolArray
 from features.word_level.places import judges
 from qe.models.model import Model
 
 
 def pruned(model: Model) -> Model:
     """Removes columns and families that never reach the learner; scores stay bit-identical."""
-    selected = _selected(model)
-    if selected is None:
+    select = model.pipeline.named_steps.get("select")
+    if select is None or model.feature_set.trees:
+        return model
+    if type(select).transform is not SelectorMixin.transform:
+        return model
+    selected = np.asarray(select.get_support(), np.bool_)
+    if selected.all() or not selected.any():
         return model
     wanted = {name for name, there in zip(model.feature_set.names, selected, strict=True) if there}
     words = set(judges(model.feature_set.extractors).values())
@@ -52,13 +56,3 @@ def selection(pipeline: Pipeline, names: list[str]) -> dict[str, Any]:
             for cost, metric, features in front
         ]
     return notes
-
-
-def _selected(model: Model) -> BoolArray | None:
-    select = model.pipeline.named_steps.get("select")
-    if select is None or model.feature_set.trees:
-        return None
-    if type(select).transform is not SelectorMixin.transform:
-        return None
-    support = np.asarray(select.get_support(), np.bool_)
-    return None if support.all() or not support.any() else support

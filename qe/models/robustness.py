@@ -172,7 +172,13 @@ def _answer(
     scores, marked = judge(changed)
     new, old = scores * originals.sign, quality[rows]
     best = new >= np.quantile(quality, _BEST)
-    spread = float(quality.std())
+    spread, flagged = float(quality.std()), None
+    if checked is not None:
+        before, after = (
+            [set(checked(*pair).split("; ")) for pair in zip(each.source, each.target, strict=True)]
+            for each in (originals.segments.take(rows), changed)
+        )
+        flagged = float(np.mean([bool(now - was - {""}) for was, now in zip(before, after, strict=True)]))
     return Answer(
         name,
         effect,
@@ -183,16 +189,8 @@ def _answer(
         float(best.mean()),
         float((best & ~marked).mean()),
         float(marked.mean()),
-        None if checked is None else _flagged(checked, originals.segments.take(rows), changed),
+        flagged,
     )
-
-
-def _flagged(checked: Checked, originals: Segments, changed: Segments) -> float:
-    old, new = (
-        [set(checked(*pair).split("; ")) for pair in zip(each.source, each.target, strict=True)]
-        for each in (originals, changed)
-    )
-    return float(np.mean([bool(now - was - {""}) for was, now in zip(old, new, strict=True)]))
 
 
 def of_one_text(model: Model) -> list[str]:

@@ -16,7 +16,7 @@ from features.basics.distinct import distinct, numbered
 from features.core.segments import Segments
 from features.text.tokens import Tokens, ratio, segment_mean, segment_sum
 from qe.models.guard.knowledge import Knowledge, characters, log_ratio, plain
-from qe.models.language_profile import trigram_overlap
+from qe.models.language_profile import LanguageProfile, trigram_overlap
 
 _SYMBOLS = ("So", "Cn", "Co", "Cc", "Cs")
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
@@ -168,8 +168,9 @@ class _Row:
 
     @cached_property
     def bits(self) -> tuple[FloatArray, FloatArray]:
-        source, target = self.knowledge.texts.profiles
-        return source.bits(self.texts[1]), target.bits(self.texts[1])
+        known, target = self.knowledge.texts, self.texts[1]
+        profiles = LanguageProfile(known.source_costs), LanguageProfile(known.target_costs)
+        return profiles[0].bits(target), profiles[1].bits(target)
 
     @cached_property
     def source_cells(self) -> NDArray[np.int64]:

@@ -118,10 +118,6 @@ class Texts:
         return load_fields(folder, cls)
 
     @property
-    def profiles(self) -> tuple[LanguageProfile, LanguageProfile]:
-        return LanguageProfile(self.source_costs), LanguageProfile(self.target_costs)
-
-    @property
     def order(self) -> WordOrder:
         return WordOrder(self.classes, self.keys, self.key_counts)
 
