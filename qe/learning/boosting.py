@@ -31,15 +31,6 @@ Leaves = Annotated[int, Ge(2), Le(131_072)]
 _MOST_THREADS = 1024  # upper limit, because OpenMP ends the process if it cannot start a thread
 
 
-def check_settings(model: Any) -> None:
-    """Raises Damaged for settings of a stored model that make LightGBM read out of bounds."""
-    threads = model.n_jobs
-    if not (threads is None or (isinstance(threads, int) and abs(threads) <= _MOST_THREADS)):
-        raise Damaged(f"`n_jobs` must be a whole number up to {_MOST_THREADS}, but is {threads!r}")
-    if any("disable_shape_check" in str(name) for name in {**vars(model), **model._other_params}):
-        raise Damaged("a model without a check of its input")
-
-
 class BoostedTrees(LGBMRegressor):
     """LGBMRegressor on plain arrays, because it rejects column names with `,`, `:`, `[` or `"`.
 
@@ -146,7 +137,12 @@ class BoostedTrees(LGBMRegressor):
         return tags
 
     def check_arrays(self) -> None:
-        check_settings(self)
+        """Raises Damaged for settings of a stored model that make LightGBM read out of bounds."""
+        threads = self.n_jobs
+        if not (threads is None or (isinstance(threads, int) and abs(threads) <= _MOST_THREADS)):
+            raise Damaged(f"`n_jobs` must be a whole number up to {_MOST_THREADS}, but is {threads!r}")
+        if any("disable_shape_check" in str(name) for name in {**vars(self), **self._other_params}):
+            raise Damaged("a model without a check of its input")
 
     def predict(self, X: ArrayLike, **options: Any) -> FloatArray:  # type: ignore[override]
         return np.asarray(super().predict(np.asarray(X, np.float64), **options), np.float64)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import has_fit_parameter
 
-from features.basics.array_types import FloatArray, IntArray
+from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from features.basics.hints import Count, Folds, Inner, NotNegative, Seed
 from qe.learning.learner import LEARNERS, Regressor
@@ -195,6 +195,9 @@ def grid_points(grid: Mapping[str, Sequence[Any]] | None) -> list[dict[str, Any]
     return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
 
 
+_TUNED: Mapping[str, Any] = {"kind": "svr_rbf"}
+
+
 @LEARNERS.register("tuned")
 @dataclass(eq=False, repr=False)
 class TunedRegressor(Ensemble):
@@ -231,7 +234,7 @@ class TunedRegressor(Ensemble):
             if isinstance(values, str) or not isinstance(values, Sequence) or not values:
                 raise InputError(f"`grid.{name}` must be a list of values, but got {values!r}")
         for params in grid_points(self.grid):
-            make_members([{**self._member, **params}], self.seed)
+            make_members([{**(self.member or _TUNED), **params}], self.seed)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         self.check_parameters()
@@ -244,7 +247,8 @@ class TunedRegressor(Ensemble):
             )
         seen = X[:, : self.columns]
         combinations = grid_points(self.grid)
-        members = [make_members([{**self._member, **params}], self.seed)[0] for params in combinations]
+        chosen = [{**(self.member or _TUNED), **params} for params in combinations]
+        members = [make_members([member], self.seed)[0] for member in chosen]
         self.scores_ = [self._score(m, seen, y, sample_weight) for m in members] if len(members) > 1 else []
         best = int(np.argmax(self.scores_)) if self.scores_ else 0
         self.params_ = combinations[best]
@@ -255,12 +259,15 @@ class TunedRegressor(Ensemble):
         rows = rows_to_predict(self, X)
         return np.asarray(self.member_.predict(rows), np.float64)
 
-    @property
-    def _member(self) -> dict[str, Any]:
-        return dict(self.member or {"kind": "svr_rbf"})
-
     def _score(self, member: BaseEstimator, X: FloatArray, y: FloatArray, weights: Any) -> float:
-        parts, blocks = self._parts(len(y)), []
+        n, blocks = len(y), []
+        if n < 2:
+            raise InputError(f"a search of parameters needs 2 rows, but got {n}")
+        if self.validation is None:
+            parts = list(contiguous_folds(n, self.folds))
+        else:
+            first = n - max(1, min(n - 1, round(self.validation * n)))
+            parts = [(np.arange(first), np.arange(first, n))]
         for train, test in parts:
             counts = None if weights is None else np.asarray(weights, np.float64)[train]
             fitted = fit_member(clone(member), X[train], y[train], counts)
@@ -268,11 +275,3 @@ class TunedRegressor(Ensemble):
         gold, metric = np.concatenate([y[test] for _, test in parts]), METRICS.get(self.metric)()
         score = metric.score(self.label_sign * gold, self.label_sign * np.concatenate(blocks))
         return -np.inf if np.isnan(score) else float(score if metric.higher_is_better else -score)
-
-    def _parts(self, rows: int) -> list[tuple[IntArray, IntArray]]:
-        if rows < 2:
-            raise InputError(f"a search of parameters needs 2 rows, but got {rows}")
-        if self.validation is None:
-            return list(contiguous_folds(rows, self.folds))
-        first = rows - max(1, min(rows - 1, round(self.validation * rows)))
-        return [(np.arange(first), np.arange(first, rows))]

@@ -83,8 +83,7 @@ class M5PRegressor(Regressor):
         smallest = max(self.min_instances, _SMALLEST_SPLIT)
         tree = _Tree(*_grow(columns, y - y.mean(), order, smallest, least, tie))
         options = self.regression_tree, self.pruning, float(self.pruning_factor), self.label_deviation_
-        models = _Models(*_modelled(X, y, tree, *options))
-        self._flatten(tree, models)
+        self._flatten(tree, *_modelled(X, y, tree, *options))
         return self
 
     def predict(self, X: Any) -> FloatArray:
@@ -131,36 +130,36 @@ class M5PRegressor(Regressor):
         lines = [f"M5 {'pruned' if self.pruning else 'unpruned'} {kind} tree, leaves: {len(leaves)}"]
         if self.smoothing:
             lines.append("(smoothed linear models)")
-        lines += ["", *self._tree_lines(0, 0, names, leaves), ""]
+        labels, equations = dict[int, str](), list[str]()
         for node, number in leaves.items():
+            share = self.error_[node] / self.label_deviation_ if self.label_deviation_ > 0 else 0.0
+            size = f"{self.n_segments_[node]} segments"
+            labels[node] = f"LM{number} ({size}, error {percent(share)} of the deviation)"
             terms = [
                 f"{'-' if value < 0 else '+'} {general(abs(value))} * {names[j]}"
                 for j, value in enumerate(self.coefficients_[node])
                 if value != 0
             ]
-            lines.append(" ".join([f"LM{number}: {label} = {general(self.intercept_[node])}", *terms]))
+            equations.append(" ".join([f"LM{number}: {label} = {general(self.intercept_[node])}", *terms]))
+        lines += ["", *self._tree_lines(0, 0, names, labels), "", *equations]
         return "\n".join(lines) + "\n"
 
-    def _tree_lines(self, node: int, depth: int, names: list[str], leaves: dict[int, int]) -> list[str]:
+    def _tree_lines(self, node: int, depth: int, names: list[str], labels: dict[int, str]) -> list[str]:
         indent = "|   " * depth
-        if node in leaves:
-            return [f"{indent}{self._leaf_label(node, leaves)}"]
+        if node in labels:
+            return [f"{indent}{labels[node]}"]
         lines = []
         for relation, child in (("<=", int(self.left_[node])), ("> ", int(self.right_[node]))):
             test = f"{indent}{names[self.feature_[node]]} {relation} {general(self.threshold_[node], 6)} :"
-            if child in leaves:
-                lines.append(f"{test} {self._leaf_label(child, leaves)}")
+            if child in labels:
+                lines.append(f"{test} {labels[child]}")
             else:
-                lines += [test, *self._tree_lines(child, depth + 1, names, leaves)]
+                lines += [test, *self._tree_lines(child, depth + 1, names, labels)]
         return lines
 
-    def _leaf_label(self, node: int, leaves: dict[int, int]) -> str:
-        share = self.error_[node] / self.label_deviation_ if self.label_deviation_ > 0 else 0.0
-        return (
-            f"LM{leaves[node]} ({self.n_segments_[node]} segments, error {percent(share)} of the deviation)"
-        )
-
-    def _flatten(self, tree: "_Tree", models: "_Models") -> None:
+    def _flatten(
+        self, tree: "_Tree", coefficients: FloatArray, intercept: FloatArray, squared_error: FloatArray
+    ) -> None:
         there = np.zeros(len(tree.feature), np.bool_)
         there[0] = True
         for node in np.flatnonzero(tree.feature >= 0):  # children follow their node
@@ -169,8 +168,8 @@ class M5PRegressor(Regressor):
         self.feature_, self.threshold_ = tree.feature[there], tree.threshold[there]
         self.left_, self.right_ = numbers[tree.left_child[there]], numbers[tree.right_child[there]]
         self.n_segments_ = (tree.last - tree.first)[there]
-        self.error_ = np.sqrt(models.squared_error[there] / self.n_segments_)
-        self.coefficients_, self.intercept_ = models.coefficients[there], models.intercept[there]
+        self.error_ = np.sqrt(squared_error[there] / self.n_segments_)
+        self.coefficients_, self.intercept_ = coefficients[there], intercept[there]
         if self.smoothing:
             self._smooth()
 
@@ -196,12 +195,6 @@ class _Tree(NamedTuple):
     first: Longs
     last: Longs
     order: Longs
-
-
-class _Models(NamedTuple):
-    coefficients: FloatArray
-    intercept: FloatArray
-    squared_error: FloatArray
 
 
 @numba.njit(cache=True, nogil=True)

@@ -16,6 +16,7 @@ from qe.learning.learner import Regressor
 from qe.learning.learners.checks import rows_to_predict, training_data
 
 
+@dataclass(eq=False, repr=False)
 class Calibration(BaseEstimator):  # type: ignore[misc]
     """Increasing map from score to label: `linear` (least squares, keeps ranks) or `isotonic` (creates ties).
 
@@ -23,8 +24,7 @@ class Calibration(BaseEstimator):  # type: ignore[misc]
     `scores_` and `labels_`, the corners of the map.
     """
 
-    def __init__(self, kind: str = "linear") -> None:
-        self.kind = kind
+    kind: str = "linear"
 
     def fit(self, scores: FloatArray, y: FloatArray) -> Self:
         if self.kind not in ("linear", "isotonic"):

@@ -190,7 +190,12 @@ class PrincipalComponents(Selector):
         _, singular, rows = np.linalg.svd(X - self.means_, full_matrices=False)
         variances = singular**2 / max(len(X) - 1, 1)
         rank = max(int((singular > 1e-10 * max(float(singular.max()), 1e-300)).sum()), 1)
-        size = min(self._size(variances), rank)
+        if self.n_components >= 1 or variances.sum() == 0:
+            size = max(int(self.n_components), 1)
+        else:
+            share = np.cumsum(variances) / variances.sum()
+            size = int(np.searchsorted(share, self.n_components * (1 - 1e-12))) + 1
+        size = min(size, rank)
         largest = np.abs(rows[:size]).argmax(axis=1)
         signs = np.where(rows[np.arange(size), largest] < 0, -1.0, 1.0)
         deviations = np.sqrt(np.where(variances[:size] > 0, variances[:size], 1.0))
@@ -199,12 +204,6 @@ class PrincipalComponents(Selector):
             self.components_ = self.components_ / deviations[:, None]
         self.explained_variance_ = variances[:size]
         return self
-
-    def _size(self, variances: FloatArray) -> int:
-        if self.n_components >= 1 or variances.sum() == 0:
-            return max(int(self.n_components), 1)
-        share = np.cumsum(variances) / variances.sum()
-        return int(np.searchsorted(share, self.n_components * (1 - 1e-12))) + 1
 
     def transform(self, X: Any) -> FloatArray:
         check_is_fitted(self)

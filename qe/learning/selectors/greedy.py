@@ -77,9 +77,6 @@ class HeldOutSelector(Selector):
     label_sign: float = 1.0
     validation: Inner | None = None
 
-    def _splits(self, n: int) -> list[tuple[IntArray, IntArray]]:
-        return splits(n, self.folds, self.one_split, self.validation)
-
 
 @SELECTORS.register("forward")
 @dataclass(eq=False, repr=False)
@@ -113,7 +110,7 @@ class ForwardSelection(HeldOutSelector):
 
     def fit(self, X: Any, y: Any) -> Self:
         X, y = training_data(self, X, y)
-        parts = self._splits(len(y))
+        parts = splits(len(y), self.folds, self.one_split, self.validation)
         judge = Judge.make(self.metric, y, parts, self.label_sign)
         path = forward_path(X, y, parts, self.learner)
         free, taken, reached = np.ones(X.shape[1], np.bool_), list[int](), list[float]()
@@ -170,7 +167,7 @@ class BackwardElimination(HeldOutSelector):
         X, y = training_data(self, X, y)
         self.support_ = uncorrelated(X, self.threshold)
         columns = np.flatnonzero(self.support_)
-        parts = self._splits(len(y))
+        parts = splits(len(y), self.folds, self.one_split, self.validation)
         judge = Judge.make(self.metric, y, parts, self.label_sign)
         path, dropped = backward_path(X[:, columns], y, parts, self.learner), []
         self.score_ = judge.score(path.predictions)
