@@ -160,3 +160,7 @@ def _of_scikit_learn(value: Any, constraints: Any, place: str) -> Iterator[Mista
     if not satisfied:
         words = [str(c) for c in allowed if not c.hidden and not any(sign in str(c) for sign in _NOT_IN_YAML)]
         yield place, f"must be {' or '.join(words)}, but got {quoted(value)}"
+
+
+def estimator_mistakes(kind: type[BaseEstimator], params: Mapping[str, Any], place: str) -> Iterator[Mistake]:
+    yield from Parameters.from_constructor(kind, kind.__name__).mistakes(params, place)

@@ -20,7 +20,7 @@ from qe.config.distributions import Choice, Distribution
 from qe.learning.learner import Learner
 from qe.learning.learners.checks import relative_weights, rows_to_predict, training_data
 from qe.learning.learners.trees import FlatTrees
-from qe.learning.parameters import Parameters
+from qe.learning.parameters import estimator_mistakes
 
 # Trees and forests are stored as arrays.
 TRUSTED_TYPES = (
@@ -66,9 +66,8 @@ class DiscretisedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     seed: Seed = 0
 
     def check_parameters(self) -> None:
-        kind = _CLASSIFIERS[self.classifier][0]
-        known = Parameters.from_constructor(kind, kind.__name__)
-        wrong = known.mistakes(self.classifier_params or {}, "classifier_params")
+        given = self.classifier_params or {}
+        wrong = estimator_mistakes(_CLASSIFIERS[self.classifier][0], given, "classifier_params")
         if listed := "; ".join(f"{place}: {what}" for place, what in wrong):
             raise InputError(listed)
 

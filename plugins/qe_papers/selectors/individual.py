@@ -12,7 +12,7 @@ from qe.config.distributions import Distribution, FloatRange, IntRange
 from qe.learning.learners.checks import training_data
 from qe.learning.learners.ensembles import grid_points
 from qe.learning.selector import SELECTORS, Selector
-from qe.learning.selectors.columns import LearnerConfig, MetricName, SelectorConfig, correlations
+from qe.learning.selectors.columns import LearnerConfig, MetricName, SelectorConfig, correlations, never_empty
 from qe.learning.selectors.greedy import Judge, splits
 from qe.learning.selectors.paths import estimator_of, forward_path, predictions_of
 
@@ -136,8 +136,6 @@ class FoldFrequency(Selector):
         ]
         self.frequencies_ = np.mean(kept, axis=0)
         # The share of 9 in 10 folds is .9 up to rounding.
-        self.support_ = self.frequencies_ >= self.frequency - 1e-9
-        if not self.support_.any():
-            best = (self.frequencies_ + 1e-6 * correlations(X, y)).argmax()
-            self.support_ = np.arange(X.shape[1]) == best
+        often = self.frequencies_ >= self.frequency - 1e-9
+        self.support_ = never_empty(often, self.frequencies_ + 1e-6 * correlations(X, y))
         return self

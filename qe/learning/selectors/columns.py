@@ -27,6 +27,10 @@ def correlations(X: FloatArray, y: FloatArray) -> FloatArray:
     return np.where(varies, np.abs(centred.T @ target), 0.0) / np.where(varies & (norm > 0), norm, 1.0)
 
 
+def never_empty(support: BoolArray, scores: FloatArray) -> BoolArray:
+    return support if support.any() else np.asarray(np.arange(len(scores)) == scores.argmax())
+
+
 MetricName = Annotated[str, NameIn(METRICS)]
 LearnerConfig = Annotated[Mapping[str, Any], StrategyIn(LEARNERS)]
 SelectorConfig = Annotated[Mapping[str, Any], StrategyIn(SELECTORS)]
