@@ -68,22 +68,16 @@ def array(content: bytes, rng: random.Random) -> tuple[bytes, str]:
         end = content.index(b"\n")
         head, done = raw(content[8:end], rng)
         return content[:8] + head + content[end:], f"header, {done}"
-    return _saved(_changed(np.array(values), how, rng)), f"array, {how}"
+    return saved(_changed(np.array(values), how, rng)), f"array, {how}"
 
 
 def _changed(values: NDArray[Any], how: str, rng: random.Random) -> NDArray[Any]:
     if how == "type":
-        return values.astype(
-            rng.choice(["i4", "i8", "f4", "f8", "u1", "u8", "c16", ">i4", ">f4", "?", "S4", "f2"])
-        )
+        types = ["i4", "i8", "f4", "f8", "u1", "u8", "c16", ">i4", ">f4", "?", "S4", "f2"]
+        return values.astype(rng.choice(types))
     if how == "shape":
-        shapes = [
-            values[:-1],
-            values[:0],
-            np.concatenate([values, values]),
-            values[None],
-            values.reshape(-1, 1),
-        ]
+        twice = np.concatenate([values, values])
+        shapes = [values[:-1], values[:0], twice, values[None], values.reshape(-1, 1)]
         return shapes[rng.randrange(len(shapes))]
     flat = values.ravel()
     if how == "order":
@@ -104,7 +98,7 @@ def _value(values: NDArray[Any], rng: random.Random) -> Any:
     return rng.choice(_NUMBERS)
 
 
-def _saved(values: NDArray[Any]) -> bytes:
+def saved(values: NDArray[Any]) -> bytes:
     stream = io.BytesIO()
     np.save(stream, values, allow_pickle=False)
     return stream.getvalue()
@@ -236,9 +230,8 @@ def xml(content: bytes, rng: random.Random) -> tuple[bytes, str]:
         first = whole.index("<", 1 if whole.startswith("<?") else 0)
         whole = whole[:first] + _PROLOG + before[first:] + here + "&b;" + after
     else:
-        return whole.encode(
-            rng.choice(["utf-16", "utf-16-le", "utf-8-sig", "utf-32", "ascii"]), "replace"
-        ), how
+        encoding = rng.choice(["utf-16", "utf-16-le", "utf-8-sig", "utf-32", "ascii"])
+        return whole.encode(encoding, "replace"), how
     return whole.encode("utf-8", "surrogatepass"), how
 
 

@@ -20,7 +20,6 @@ from tests.attacks.models import Workshop, copy_of, edit, unsealed
 from tests.factories import refuses
 
 ROWS = pd.DataFrame({"source": ["a house", "the red door ."], "target": ["una casa", "la puerta roja ."]})
-ASKED = Options(interval=0.8, explain=2, drift=True)
 
 
 def flipped(place: float) -> Callable[[Path], None]:
@@ -34,27 +33,15 @@ def flipped(place: float) -> Callable[[Path], None]:
     return damage
 
 
-def cut(path: Path) -> None:
-    """The last byte, and the line feed that ends JSON, which does not matter."""
-    path.write_bytes(path.read_bytes()[:-2])
-
-
-def grown(path: Path) -> None:
-    path.write_bytes(path.read_bytes() + b"\0")
-
-
-def emptied(path: Path) -> None:
-    path.write_bytes(b"")
-
-
 # What happens to a file: a line each.
-DAMAGE: dict[str, Callable[[Path], None]] = {
+DAMAGE: dict[str, Callable[[Path], object]] = {
     "first bit": flipped(0.0),
     "a bit in the middle": flipped(0.5),
     "last bit": flipped(1.0),
-    "cut": cut,
-    "grown": grown,
-    "emptied": emptied,
+    # The last byte, and the line feed that ends JSON, which does not matter.
+    "cut": lambda path: path.write_bytes(path.read_bytes()[:-2]),
+    "grown": lambda path: path.write_bytes(path.read_bytes() + b"\0"),
+    "emptied": lambda path: path.write_bytes(b""),
     "gone": Path.unlink,
 }
 LMS = "resources/source_lm", "resources/target_lm"
@@ -66,7 +53,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def scores(folder: Path) -> pd.DataFrame:
-    return frame_of(Scorer.load(folder, ASKED), ROWS)
+    return frame_of(Scorer.load(folder, Options(interval=0.8, explain=2, drift=True)), ROWS)
 
 
 @pytest.mark.slow

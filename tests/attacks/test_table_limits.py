@@ -68,13 +68,11 @@ def test_a_long_line_or_cell_is_refused(name: str, read: Callable[[Path], None],
 
 
 LONG_PART = "a" * (MAX_LINE // 3)
+NOTE = f"<note>{LONG_PART}</note>"
 # What makes a translation file too large for its reader -> the message.
 PIECES = {
     "pieces of one text": (XLIFF.format(f"{LONG_PART}<x/>" * 4), "text longer than 16 MiB"),
-    "texts of one unit": (
-        XLIFF.format("a</source>" + f"<note>{LONG_PART}</note>" * 4 + "<source>b"),
-        "text longer",
-    ),
+    "texts of one unit": (XLIFF.format(f"a</source>{NOTE * 4}<source>b"), "text longer"),
     "an attribute": (XLIFF.replace('"1"', f'"{LONG}"').format("a"), "text longer than 16 MiB"),
     "a comment": (XLIFF.format(f"<!--{'a' * (20 << 20)}-->"), "text longer than 16 MiB"),
     "an instruction": (XLIFF.format(f"<?a {'a' * (20 << 20)}?>"), "text longer than 16 MiB"),
@@ -178,24 +176,20 @@ def test_a_table_of_too_many_columns_is_refused_at_once(
     assert time.process_time() - begin < 20
 
 
+LANGUAGES = {"source_language": "en", "target_language": "de"}
+HTER = {**LANGUAGES, "label": "hter"}
 # What takes a path -> what it is called with.
 PATHS: dict[str, Callable[[Path], Any]] = {
     "a table": streamed,
-    "a dataset": lambda path: make_format(
-        "table", {"label": "hter", "source_language": "en", "target_language": "de", "kind": "tsv"}
-    ).read(path),
+    "a dataset": lambda path: make_format("table", {**HTER, "kind": "tsv"}).read(path),
     "a folder of MLQE-PE": lambda path: MlqePe().read(path),
-    "a folder of WMT": lambda path: make_format(
-        "wmt_qe", {"source_language": "en", "target_language": "de"}
-    ).read(path),
+    "a folder of WMT": lambda path: make_format("wmt_qe", LANGUAGES).read(path),
     "WMT12": lambda path: make_format("wmt12", {}).read(path),
     "a check": check,
     "terms": terms_of,
     "scores": read_scores,
     "tags": read_tags,
-    "an export": lambda path: make_format(
-        "label_studio", {"label": "hter", "source_language": "en", "target_language": "de"}
-    ).read(path),
+    "an export": lambda path: make_format("label_studio", HTER).read(path),
 }
 
 

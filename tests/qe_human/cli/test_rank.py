@@ -11,8 +11,6 @@ import pytest
 from qe.tracking.connection import connected
 from tests.factories import Done, prints, ran
 
-ROWS = [("a", 1), ("b", 2), ("c", 4), ("_ref", 1)]
-
 
 @pytest.fixture
 def judged(tmp_path: Path) -> Path:
@@ -20,8 +18,10 @@ def judged(tmp_path: Path) -> Path:
     lines = ["source_language,target_language,segment,judge,system,rank"]
     for pair in ("Czech,English", "English,Czech"):
         for segment in range(30):
-            ranks = ROWS if segment % 5 else [("a", 2), ("b", 1), ("c", 3), ("_ref", 2)]
-            lines += [f"{pair},{segment},judge{segment % 3},{system},{rank}" for system, rank in ranks]
+            ranks = (
+                {"a": 1, "b": 2, "c": 4, "_ref": 1} if segment % 5 else {"a": 2, "b": 1, "c": 3, "_ref": 2}
+            )
+            lines += [f"{pair},{segment},judge{segment % 3},{name},{rank}" for name, rank in ranks.items()]
     path = tmp_path / "judged.csv"
     path.write_text("\n".join(lines) + "\n")
     return path
@@ -215,28 +215,24 @@ def test_what_cannot_be_asked(arguments: list[str], message: str) -> None:
     assert message in correlate_run(arguments, 2).err
 
 
-RUN = "system\trun\tsegment\tbleu\tter\tlength\n"
-
-
 @pytest.fixture
 def scored(tmp_path: Path, monkeypatch: Any) -> None:
     """Two systems with two runs, scored as `qe compare` writes them, and two tables of people."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
-    own, tables = [], {"human": ["system\tsegment\tscore"], "renamed": ["system\tsegment\tscore"]}
-    other = ["system\tsegment\tcost\tter"]
+    own = ["system\trun\tsegment\tbleu\tter\tlength"]
+    tables = {"human": ["system\tsegment\tscore"], "renamed": ["system\tsegment\tscore"]}
+    tables["other"] = ["system\tsegment\tcost\tter"]
     for system in "AB":
         for segment in range(1, 41):
             quality = rng.normal()
             for run in (1, 2):
                 bleu, ter = quality + rng.normal(0, 0.5), max(0, 5 - quality + rng.normal(0, 0.5))
                 own.append(f"{system}\t{run}\t{segment}\t{bleu}\t{ter}\t{rng.normal()}")
-            other.append(f"{system}\t{segment}\t{-quality + rng.normal(0, 0.5)}\t{quality - 9}")
+            tables["other"].append(f"{system}\t{segment}\t{-quality + rng.normal(0, 0.5)}\t{quality - 9}")
             tables["human"].append(f"{system}\t{segment}\t{quality}")
             tables["renamed"].append(f"sys{system}\t{segment}\t{quality}")
-    Path("segments.tsv").write_text(RUN + "\n".join(own) + "\n")
-    Path("other.tsv").write_text("\n".join(other) + "\n")
-    for name, lines in tables.items():
+    for name, lines in {**tables, "segments": own}.items():
         Path(f"{name}.tsv").write_text("\n".join(lines) + "\n")
 
 

@@ -22,8 +22,8 @@ TEXTS = [*CORRELATIONS.names, "acc_eq:group=none", "pearson:group=item", "spearm
 def human(scores: Any) -> Human:
     """Human scores; rows are segments, columns systems."""
     table = np.array(scores, float)
-    systems, segments = (
-        tuple(f"{what}{i}" for i in range(n)) for what, n in zip("ks", table.T.shape, strict=True)
+    segments, systems = (
+        tuple(f"{letter}{i}" for i in range(n)) for letter, n in zip("sk", table.shape, strict=True)
     )
     return Human(systems, segments, table)
 
@@ -127,9 +127,8 @@ def test_kendall_counts_every_judgement_of_rankings() -> None:
     """Three judgements of one pair, two against one, a tie, and one that the metric scores equal."""
     segment, left, right = np.array([[0, 0, 1], [0, 0, 1], [0, 0, 1], [1, 0, 1], [1, 1, 2]]).T
     outcome = np.array([1, 1, -1, 0, 1], np.int8)
-    gold = Human(
-        ("a", "b", "c"), ("1", "2"), None, Preferences(segment, left, right, outcome, ExpectedWins())
-    )
+    preferences = Preferences(segment, left, right, outcome, ExpectedWins())
+    gold = Human(("a", "b", "c"), ("1", "2"), None, preferences)
     metric = np.array([[2.0, 1, 0], [5, 4, 4]])
     assert score("kendall_wmt12", gold, metric) == pytest.approx((2 - 2) / 4)
     # acc_eq: segment 1 has 2 of 3 pairs right; in segment 2 both pairs are within a threshold of 1 (1 right)

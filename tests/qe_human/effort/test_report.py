@@ -4,9 +4,10 @@ import json
 import re
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,11 +21,11 @@ from features.text.stems import base_form_tokens
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
 from qe.data.format import FORMATS
-from qe_human.effort.correlations import Correlation, Draws, spearman_association
+from qe_human.effort.correlations import Draws, spearman_association
 from qe_human.effort.report import EffortReport, analyse
 from qe_human.effort.report_files import page
 from qe_human.effort.sets import AnnotatedTexts, Limits, discrepancies, four_sets
-from tests.factories import Done, Find, Monkeypatch, qe, refuses
+from tests.factories import Find, Monkeypatch, qe, refuses
 from tests.pages import Page, needs_nothing_else
 
 
@@ -36,34 +37,27 @@ def annotated(texts: Sequence[str]) -> AnnotatedTexts:
     return AnnotatedTexts(layers[0], layers[1].lower(), word_class_tokens(layers[0], layers[2]))
 
 
-@dataclass(frozen=True)
-class Training:
-    """The WMT12 training set: both sides with simplemma's lemmas and unknown word classes, scores."""
-
-    sides: tuple[AnnotatedTexts, AnnotatedTexts]
-    effort: NDArray[np.float64]
-
-
 @pytest.fixture(scope="module")
-def training(shared_data: Find) -> Training:
+def training(shared_data: Find) -> tuple[AnnotatedTexts, AnnotatedTexts, NDArray[np.float64]]:
+    """The WMT12 training set: both sides with simplemma's lemmas and unknown word classes, scores."""
     train = FORMATS.get("wmt12")().read(shared_data("wmt12-qe")).splits["train"]
-    assert train.post_edit is not None and train.scores is not None
     sides = []
     for texts in (train.segments.target, train.post_edit):
         words = Tokenizer("es", normalise=False).tokens(texts)
         unknown = Tokens((UNKNOWN,), np.zeros_like(words.ids), words.offsets)
         sides.append(AnnotatedTexts(words, base_form_tokens(words.lower(), "es"), unknown))
-    return Training((sides[0], sides[1]), train.scores)
+    return sides[0], sides[1], train.scores
 
 
-def pair(n: int, seed: int, slope: float = 0.5) -> tuple[np.ndarray, np.ndarray]:
-    generator = np.random.default_rng(seed)
-    x = generator.normal(size=n)
-    return x, np.round(slope * x + generator.normal(size=n), 1)
+def counted(left: AnnotatedTexts, right: AnnotatedTexts) -> EditCounts:
+    labels = edit_labels(*((getattr(left, x), getattr(right, x)) for x in ("words", "lemmas", "classes")))
+    return edit_counts(labels, (left.classes, right.classes))
 
 
 def test_rho_equals_scipys_and_p_its_permutation_test() -> None:
-    x, y = pair(60, 1, 0.25)
+    generator = np.random.default_rng(1)
+    x = generator.normal(size=60)
+    y = np.round(0.25 * x + generator.normal(size=60), 1)
     association = spearman_association(x, y, permutations=20_000)
     expected = stats.spearmanr(x, y)
     assert association.rho == pytest.approx(expected.statistic, abs=1e-12)
@@ -123,20 +117,10 @@ def test_undefined_and_wrong_columns() -> None:
     refuses("finite and of equal length", spearman_association, np.array([1, np.nan]), np.arange(2.0))
 
 
-def counted(target: list[str], post_edit: list[str]) -> EditCounts:
-    left, right = annotated(target), annotated(post_edit)
-    labels = edit_labels(*((getattr(left, x), getattr(right, x)) for x in ("words", "lemmas", "classes")))
-    return edit_counts(labels, (left.classes, right.classes))
-
-
-def cell(counts: EditCounts, row: int, word_class: str, category: str) -> int:
-    return int(counts.counts[row, WORD_CLASSES.index(word_class), CATEGORIES.index(category)])
-
-
 def test_by_hand() -> None:
     counts = counted(
-        ["ha/haber/AUX dicho/decir/VERB el/el/DET viejo/viejo/ADJ casa/casa/NOUN", "a"],
-        ["dijo/decir/VERB la/el/DET casa/casa/NOUN vieja/viejo/ADJ hoy/hoy/ADV !/!/PUNCT", ""],
+        annotated(["ha/haber/AUX dicho/decir/VERB el/el/DET viejo/viejo/ADJ casa/casa/NOUN", "a"]),
+        annotated(["dijo/decir/VERB la/el/DET casa/casa/NOUN vieja/viejo/ADJ hoy/hoy/ADV !/!/PUNCT", ""]),
     )
     expected = {
         ("verb", "deleted"): 1, ("verb", "form_changed"): 1, ("determiner", "form_changed"): 1,
@@ -145,10 +129,10 @@ def test_by_hand() -> None:
         ("noun", "distance_1"): 1, ("adjective", "distance_1"): 1, ("verb", "order_same"): 1,
         ("determiner", "order_same"): 1,
     }  # fmt: skip
-    for word_class in WORD_CLASSES:
-        for category in CATEGORIES:
-            assert cell(counts, 0, word_class, category) == expected.get((word_class, category), 0)
-    assert cell(counts, 1, "other", "deleted") == 1
+    for i, word_class in enumerate(WORD_CLASSES):
+        for j, category in enumerate(CATEGORIES):
+            assert counts.counts[0, i, j] == expected.get((word_class, category), 0)
+    assert counts.counts[1, WORD_CLASSES.index("other"), CATEGORIES.index("deleted")] == 1
     assert counts.post_edit.tolist() == [6, 0]
     table = counts.table()
     row = table.iloc[0]
@@ -160,31 +144,27 @@ def test_by_hand() -> None:
     assert np.isnan(table.iloc[1]["noun match"])
 
 
-def test_every_word_of_the_training_set_counts_once(training: Training) -> None:
-    sides = training.sides
-    labels = edit_labels(
-        *((getattr(sides[0], x), getattr(sides[1], x)) for x in ("words", "lemmas", "classes"))
-    )
-    counts = edit_counts(labels, (sides[0].classes, sides[1].classes)).counts.sum(axis=1)
-    edits = dict(zip(CATEGORIES, counts.T, strict=True))
+def test_every_word_of_the_training_set_counts_once(training: Any) -> None:
+    target, post_edit, _ = training
+    edits = dict(zip(CATEGORIES, counted(target, post_edit).counts.sum(axis=1).T, strict=True))
     pairs = edits["match"] + edits["form_changed"] + edits["word_changed"] + edits["pos_changed"]
-    np.testing.assert_array_equal(pairs + edits["inserted"], sides[1].words.lengths)
-    np.testing.assert_array_equal(pairs + edits["deleted"], sides[0].words.lengths)
+    np.testing.assert_array_equal(pairs + edits["inserted"], post_edit.words.lengths)
+    np.testing.assert_array_equal(pairs + edits["deleted"], target.words.lengths)
     np.testing.assert_array_equal(pairs, edits["order_same"] + edits["moved_group"] + edits["moved_alone"])
-    np.testing.assert_array_equal(
-        pairs, edits["order_same"] + edits["distance_1"] + edits["distance_2_or_more"]
-    )
+    distances = edits["distance_1"] + edits["distance_2_or_more"]
+    np.testing.assert_array_equal(pairs, edits["order_same"] + distances)
 
 
-def test_sizes_on_the_training_set(training: Training) -> None:
+def test_sizes_on_the_training_set(training: Any) -> None:
     """The paper kept 37 and 35 of these after it had dropped some."""
-    rates = ter(*(side.words.lower() for side in training.sides)).rates
-    low, high = four_sets(training.effort, rates)
+    target, post_edit, effort = training
+    rates = ter(target.words.lower(), post_edit.words.lower()).rates
+    low, high = four_sets(effort, rates)
     assert (low.name, len(low.low), len(low.high), low.unmatched) == ("low TER", 42, 42, 0)
     assert (high.name, len(high.low), len(high.high), high.unmatched) == ("high TER", 40, 40, 0)
-    assert (training.effort[low.low] <= 2.5).all() and (rates[low.low] <= 0.33).all()
-    assert (training.effort[high.high] >= 4).all() and (rates[high.high] >= 0.45).all()
-    assert (training.effort[low.high] >= 4).all() and (training.effort[high.low] <= 2.5).all()
+    assert (effort[low.low] <= 2.5).all() and (rates[low.low] <= 0.33).all()
+    assert (effort[high.high] >= 4).all() and (rates[high.high] >= 0.45).all()
+    assert (effort[low.high] >= 4).all() and (effort[high.low] <= 2.5).all()
     assert low.difference < 0.005
     assert len(set(low.rows.tolist())) == 84 and len(set(high.rows.tolist())) == 80
 
@@ -218,21 +198,17 @@ def test_limits_must_be_in_order() -> None:
     refuses("low <= high must hold .* 4.0 and 3.0", Limits, low_effort=4.0, high_effort=3.0)
 
 
-QUICK = Draws(samples=50, permutations=50)
-
-
 @pytest.fixture(scope="module")
-def of_training(training: Training) -> EffortReport:
-    return analyse(*training.sides, training.effort, draws=Draws(samples=20, permutations=20))
-
-
-def overall(report: EffortReport, population: str) -> dict[str, Correlation]:
-    return {c.category: c for c in report.correlations[population] if c.word_class == ALL}
+def of_training(training: Any) -> EffortReport:
+    return analyse(*training, draws=Draws(samples=20, permutations=20))
 
 
 def test_signs_of_the_papers_correlations(of_training: EffortReport) -> None:
     """Koponen 2012, tables 2 and 3; lemmas are simplemma's here, and parts of speech are not needed."""
-    low, high = (overall(of_training, name) for name in ("low TER", "high TER"))
+    low, high = (
+        {c.category: c for c in of_training.correlations[name] if c.word_class == ALL}
+        for name in ("low TER", "high TER")
+    )
     for each in (low, high):
         for negative in ("tokens", "moved_group", "moved_alone", "distance_1", "distance_2_or_more"):
             assert each[negative].rho < 0, negative
@@ -292,7 +268,8 @@ def test_discrepancy_ranks_effort_against_edits() -> None:
     [([1.0, 2.0], "2 translations|2 effort scores"), ([1.0, np.nan, 3.0], "segment 2 has no effort score")],
 )
 def test_scores_that_do_not_fit(scores: list[float], message: str) -> None:
-    refuses(message, analyse, annotated(["a"] * 3), annotated(["a"] * 3), np.array(scores), draws=QUICK)
+    quick = Draws(samples=50, permutations=50)
+    refuses(message, analyse, annotated(["a"] * 3), annotated(["a"] * 3), np.array(scores), draws=quick)
 
 
 def conllu(texts: list[list[tuple[str, str, str]]]) -> str:
@@ -303,8 +280,7 @@ def conllu(texts: list[list[tuple[str, str, str]]]) -> str:
     return "\n".join(blocks)
 
 
-def run(*arguments: object) -> Done:
-    return qe("effort", *arguments)
+run = partial(qe, "effort")
 
 
 @pytest.fixture

@@ -64,8 +64,12 @@ TABLE_5 = {
 
 
 @pytest.fixture(scope="module")
-def reports(shared_data: Find) -> Reports:
-    judged = read_judgements([shared_data("human-rankings/raw/wmt12.RNK_results.csv.gz")])
+def judged(shared_data: Find) -> dict[str, JudgedPair]:
+    return read_judgements([shared_data("human-rankings/raw/wmt12.RNK_results.csv.gz")])
+
+
+@pytest.fixture(scope="module")
+def reports(judged: dict[str, JudgedPair]) -> Reports:
     methods = {name: RANKINGS.get(name)() for name in METHODS}
     settings = RankSettings(ranges=("expected_wins",), samples=500)
     return {name: ranking_report(pair, methods, settings) for name, pair in judged.items()}
@@ -73,7 +77,6 @@ def reports(shared_data: Find) -> Reports:
 
 def scores(report: RankingReport, method: str) -> dict[str, float]:
     result = report.methods[method]
-    assert result.scores is not None
     return dict(zip(result.order, result.scores, strict=True))
 
 
@@ -112,11 +115,10 @@ CONSTRAINED = {
 
 
 @pytest.mark.parametrize("pair", CONSTRAINED)
-def test_constrained_wins_and_comparisons_of_table_4(pair: str, shared_data: Find) -> None:
+def test_constrained_wins_and_comparisons_of_table_4(pair: str, judged: dict[str, JudgedPair]) -> None:
     names, first = CONSTRAINED[pair]
-    judged = read_judgements([shared_data("human-rankings/raw/wmt12.RNK_results.csv.gz")])[pair]
     settings = RankSettings(samples=0, constrained=tuple(names.split()))
-    report = ranking_report(judged, {"bojar": RANKINGS.get("bojar")()}, settings)
+    report = ranking_report(judged[pair], {"bojar": RANKINGS.get("bojar")()}, settings)
     assert set(report.constrained_winners) == set(names.split()[:first])
     decided = report.counts.decided
     assert (decided.min(), decided.max()) == TABLE_4[pair][2]
@@ -145,7 +147,6 @@ def test_table_5_orders(reports: Reports) -> None:
 
 def test_table_5_rank_ranges(reports: Reports) -> None:
     result = reports["English-German"].methods["expected_wins"]
-    assert result.ranges is not None and result.clusters is not None
     for name, (_, _, _, low, high) in TABLE_5.items():
         assert result.ranges[name][0] == pytest.approx(low, abs=1)
         assert result.ranges[name][1] == pytest.approx(high, abs=1)
@@ -182,7 +183,7 @@ def test_figure_2(reports: Reports) -> None:
 def test_agreement_of_2011(shared_data: Find) -> None:
     """Findings of 2012, Table 3, row WMT11: P(A), P(E) and kappa, between judges and within."""
     file = shared_data("human-rankings/raw/wmt11-maneval-indivsystems.RNK_results.csv.gz")
-    judged = [pair.comparisons for pair in read_judgements([file]).values() if pair.comparisons is not None]
+    judged = [pair.comparisons for pair in read_judgements([file]).values()]
     agreed = agreement(judged, samples=200)
     for kappa, expected in (
         (agreed["between"], (0.601, 0.362, 0.375)), (agreed["within"], (0.722, 0.362, 0.564)),
@@ -191,17 +192,14 @@ def test_agreement_of_2011(shared_data: Find) -> None:
         assert kappa.ci[0] < kappa.kappa < kappa.ci[1]
 
 
-def test_agreement_of_2012_is_near_the_table(shared_data: Find) -> None:
+def test_agreement_of_2012_is_near_the_table(judged: dict[str, JudgedPair]) -> None:
     """Row WMT12: .568 / .396 / .284 between judges. The file gives P(A) .576 and P(E) .372."""
-    file = shared_data("human-rankings/raw/wmt12.RNK_results.csv.gz")
-    judged = [pair.comparisons for pair in read_judgements([file]).values() if pair.comparisons is not None]
-    between = agreement(judged, samples=0)["between"]
+    between = agreement([pair.comparisons for pair in judged.values()], samples=0)["between"]
     assert between.observed == pytest.approx(0.568, abs=0.01)
     assert between.chance == pytest.approx(0.396, abs=0.025)
     assert np.isnan(between.ci).all()
 
 
-PRINTED = Path(__file__).with_name("head_to_head_2012.txt")
 OTHER_WAY_ROUND = {"*": "‡", "†": "†", "‡": "*", "": ""}  # the legend has * for .10, the tables for .01
 
 
@@ -209,18 +207,13 @@ def tables() -> dict[str, dict[str, list[str]]]:
     """Language pair -> system of the row -> cells."""
     found: dict[str, dict[str, list[str]]] = {}
     rows: dict[str, list[str]] = {}
-    for line in PRINTED.read_text("utf-8").splitlines():
+    for line in Path(__file__).with_name("head_to_head_2012.txt").read_text("utf-8").splitlines():
         name, *cells = line.split()
         if cells and name != "#":
             rows[name] = cells
         elif name != "#":
             rows = found[name] = {}
     return found
-
-
-@pytest.fixture(scope="module")
-def judged(shared_data: Find) -> dict[str, JudgedPair]:
-    return read_judgements([shared_data("human-rankings/raw/wmt12.RNK_results.csv.gz")])
 
 
 def test_all_cells_and_marks(judged: dict[str, JudgedPair]) -> None:
@@ -236,30 +229,25 @@ def test_all_cells_and_marks(judged: dict[str, JudgedPair]) -> None:
                     assert cell == "-"
                     continue
                 mark, share = cell[-1] if cell[-1] in "*†‡" else "", float(cell.rstrip("*†‡"))
-                assert counts.wins[column, row] / counts.judged[row, column] == pytest.approx(
-                    share, abs=0.0051
-                )
+                found = counts.wins[column, row] / counts.judged[row, column]
+                assert found == pytest.approx(share, abs=0.0051)
                 assert stars(p[row, column]) == OTHER_WAY_ROUND[mark], (pair, row, column)
                 cells, marks = cells + 1, marks + bool(mark)
     assert cells == 1298 and marks == 802
 
 
-def log_probability(order: list[int], counts: PairwiseCounts) -> float:
-    """Sum over pairs of ln W / (W + L), from the winner's side in this order."""
-    above, below = np.triu_indices(len(order), 1)
-    first, second = np.array(order)[above], np.array(order)[below]
-    won, lost = counts.wins[first, second], counts.wins[second, first]
+def log_probability(method: str, counts: PairwiseCounts) -> float:
+    """Sum over pairs of ln W / (W + L), from the winner's side in the order of the method."""
+    wins, ties = counts.wins.astype(np.float64), counts.ties.astype(np.float64)
+    order = RANKINGS.get(method)().ranking(wins, ties).order
+    above, below = (order[places] for places in np.triu_indices(len(order), 1))
+    won, lost = wins[above, below], wins[below, above]
     return float(np.log(won / (won + lost)).sum())
 
 
 def test_the_most_probable_order_is_as_probable_as_any_other_method_s(judged: dict[str, JudgedPair]) -> None:
     for pair in judged.values():
         counts = pair.counts.drop("_ref")
-        wins, ties = counts.wins.astype(np.float64), counts.ties.astype(np.float64)
-
-        def probability(name: str, counts: PairwiseCounts = counts, both: tuple = (wins, ties)) -> float:  # type: ignore[type-arg]
-            return log_probability(list(RANKINGS.get(name)().ranking(*both).order), counts)
-
-        best = probability("most_probable")
+        best = log_probability("most_probable", counts)
         for name in ("feedback_arc_set", "bojar", "expected_wins", "bradley_terry"):
-            assert best >= probability(name) - 1e-9
+            assert best >= log_probability(name, counts) - 1e-9

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from itertools import combinations, permutations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -44,19 +45,8 @@ from qe_human.judgements.ranking_report import (
     method_correlations,
     ranking_report,
 )
-from qe_human.judgements.ranking_tables import (
-    latex,
-    markdown,
-    ranking_table,
-    rankings_json,
-    report_json,
-)
-from qe_human.judgements.report_files import (
-    plots,
-    power_plot,
-    rank_range_plot,
-    write_reports,
-)
+from qe_human.judgements.ranking_tables import latex, markdown, ranking_table, rankings_json, report_json
+from qe_human.judgements.report_files import plots, power_plot, rank_range_plot, write_reports
 from qe_human.ranking_method import RANKINGS
 from qe_human.rankings.methods import ExpectedWins, FeedbackArcSet
 from tests.factories import refuses
@@ -260,13 +250,11 @@ def test_power_of_all_tasks_is_that_of_the_counts() -> None:
     drawn = power(tasks, range(5), fractions=(0.5, 1.0), levels=(0.05,), repeats=4)
     p = sign_tests(tasks.counts().wins)[np.triu_indices(5, 1)]
     assert drawn.shares[0, 1].tolist() == [float((p <= 0.05).mean())] * 4
-    assert drawn.judgements.tolist() == pytest.approx(
-        [drawn.judgements[1] / 2, tasks.counts().total / 10], rel=0.01
-    )
+    expected = [drawn.judgements[1] / 2, tasks.counts().total / 10]
+    assert drawn.judgements.tolist() == pytest.approx(expected, rel=0.01)
 
 
 SYSTEMS = ("_ref", "best", "good_one", "poor", "worst")
-METHODS = ("expected_wins", "official", "feedback_arc_set", "most_probable", "trueskill")
 
 
 def judged_pair(tasks: int = 400, seed: int = 0) -> JudgedPair:
@@ -279,13 +267,15 @@ def judged_pair(tasks: int = 400, seed: int = 0) -> JudgedPair:
     return JudgedPair("Czech-English", judged.counts(), judged)
 
 
-def made(settings: RankSettings | None = None, names: tuple[str, ...] = METHODS) -> RankingReport:
-    return ranking_report(judged_pair(), {name: RANKINGS.get(name)() for name in names}, settings)
+def made(**settings: Any) -> RankingReport:
+    names = ("expected_wins", "official", "feedback_arc_set", "most_probable", "trueskill")
+    methods = {name: RANKINGS.get(name)() for name in names}
+    return ranking_report(judged_pair(), methods, RankSettings(**settings))
 
 
 @pytest.fixture(scope="module")
 def report() -> RankingReport:
-    return made(RankSettings(samples=200))
+    return made(samples=200)
 
 
 @pytest.mark.slow
@@ -293,10 +283,10 @@ def test_the_reference_counts_where_a_method_says_so(report: RankingReport) -> N
     assert report.counts.systems == SYSTEMS[1:]
     assert report.methods["official"].order[0] == "_ref"
     assert "_ref" not in report.methods["expected_wins"].order
-    with_reference = made(RankSettings(samples=0, with_reference=True))
+    with_reference = made(samples=0, with_reference=True)
     assert with_reference.methods["expected_wins"].order == with_reference.methods["official"].order
     assert with_reference.methods["feedback_arc_set"].order[0] == "_ref"
-    no_reference = made(RankSettings(samples=0, reference="nobody"))
+    no_reference = made(samples=0, reference="nobody")
     assert no_reference.counts.systems == SYSTEMS
 
 
@@ -310,8 +300,8 @@ def test_clear_systems_are_told_apart(report: RankingReport) -> None:
 
 
 def test_corrections_decide_where_they_are_asked_for() -> None:
-    plain = made(RankSettings(samples=0, level=0.001))
-    strict = made(RankSettings(samples=0, level=0.001, correct="bonferroni"))
+    plain = made(samples=0, level=0.001)
+    strict = made(samples=0, level=0.001, correct="bonferroni")
     assert (plain.decisive == plain.p_values)[np.triu_indices(4, 1)].all()
     expected = np.minimum(1, 6 * plain.p_values[np.triu_indices(4, 1)])  # six pairs of four systems
     np.testing.assert_allclose(strict.decisive[np.triu_indices(4, 1)], expected)
@@ -322,11 +312,11 @@ def test_corrections_decide_where_they_are_asked_for() -> None:
 
 
 def test_tests_leave_ranks_open_and_constrained_systems_win_among_themselves() -> None:
-    report = made(RankSettings(samples=0, constrained=("good_one", "poor", "nobody")))
+    report = made(samples=0, constrained=("good_one", "poor", "nobody"))
     assert report.tested == {name: (i, i) for i, name in enumerate(SYSTEMS[1:], start=1)}
     assert report.winners == ("best",) and report.constrained_winners == ("good_one",)
     assert report_json(report)["tested_ranks"]["poor"] == [3, 3]
-    careful = made(RankSettings(samples=0, level=1e-300))
+    careful = made(samples=0, level=1e-300)
     assert set(careful.tested.values()) == {(1, 4)}
 
 
@@ -353,9 +343,8 @@ def test_segments_and_judges_are_drawn_whole() -> None:
 
 def test_counts_alone_have_no_ranges_but_all_else() -> None:
     pair = judged_pair()
-    report = ranking_report(
-        JudgedPair("x", pair.counts, None, ("only counts",)), {"bojar": RANKINGS.get("bojar")()}
-    )
+    counts = JudgedPair("x", pair.counts, None, ("only counts",))
+    report = ranking_report(counts, {"bojar": RANKINGS.get("bojar")()})
     assert report.methods["bojar"].ranges is None and report.power is None and report.agreement is None
     assert report.methods["bojar"].order == SYSTEMS[1:] and report.winners == ("best",)
     assert set(plots(report)) == {"heat_map", "methods"}
@@ -395,14 +384,11 @@ def test_a_system_with_ties_alone_is_undefined_and_told_of() -> None:
 def test_files(report: RankingReport, tmp_path: Path) -> None:
     write_reports([report, report], tmp_path)
     own = ["heat_map.png", "methods.png", "rank_ranges.png", "report.json", "report.md", "report.tex"]
-    assert sorted(p.name for p in tmp_path.iterdir()) == [
-        "Czech-English", "Czech-English-2", "power.png", "rankings.json",
-    ]  # fmt: skip
+    written = {"Czech-English", "Czech-English-2", "power.png", "rankings.json"}
+    assert {p.name for p in tmp_path.iterdir()} == written
     for folder in ("Czech-English", "Czech-English-2"):
         assert sorted(p.name for p in (tmp_path / folder).iterdir()) == own
-    assert json.loads((tmp_path / "rankings.json").read_text())["Czech-English"] == json.loads(
-        json.dumps(rankings_json(report))
-    )
-    assert [folder_name(name) for name in ("../a", "...", "Haitian Creole (Raw)-English")] == [
-        "a", "pair", "Haitian-Creole-Raw-English",
-    ]  # fmt: skip
+    rankings = json.loads((tmp_path / "rankings.json").read_text())
+    assert rankings["Czech-English"] == json.loads(json.dumps(rankings_json(report)))
+    names = {"../a": "a", "...": "pair", "Haitian Creole (Raw)-English": "Haitian-Creole-Raw-English"}
+    assert [folder_name(name) for name in names] == list(names.values())

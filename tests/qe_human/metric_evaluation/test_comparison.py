@@ -51,9 +51,8 @@ def test_p_values_are_those_of_all_exchanges(exchange: str | None, shape: tuple[
 
     def difference(heads: Array) -> float:
         one, two = np.where(heads, y, x), np.where(heads, x, y)
-        return float(
-            stats.pearsonr(gold.ravel(), one.ravel())[0] - stats.pearsonr(gold.ravel(), two.ravel())[0]
-        )
+        left, right = (stats.pearsonr(gold.ravel(), each.ravel())[0] for each in (one, two))
+        return float(left - right)
 
     def expected(shape: tuple[int, int]) -> float:
         faces = product([False, True], repeat=shape[0] * shape[1])
@@ -109,9 +108,8 @@ def test_errors_that_translations_share_make_no_difference(text: str, shared: st
     rejected = []
     for seed in range(60):
         human, *metrics = one_law(seed, shared, segments=20, systems=8)
-        (one,) = compared(
-            text, evaluation(human, *metrics), samples=0, permutations=99, seed=seed
-        ).tests.values()
+        made = evaluation(human, *metrics)
+        (one,) = compared(text, made, samples=0, permutations=99, seed=seed).tests.values()
         rejected.append(one.result.p <= 0.05)
     assert sum(rejected) <= 8  # 9 or more of 60 have probability .004
 
@@ -180,9 +178,8 @@ def test_copies_of_a_metric_ask_nothing_new() -> None:
     gold, good, poor = tables(5, 0.2, 1.5, segments=60, systems=1)
     two = compared("pearson", evaluation(gold, good, poor), samples=0)
     three = compared("pearson", evaluation(gold, good, poor, good.copy()), samples=0)
-    assert {one.p_corrected for one in three.tests.values()} == {
-        1.0, *(one.p_corrected for one in two.tests.values())
-    }  # fmt: skip
+    few, more = ({one.p_corrected for one in each.tests.values()} for each in (two, three))
+    assert more == {1.0, *few}
 
 
 def test_system_scores_are_of_translations_that_people_judged() -> None:
@@ -231,9 +228,8 @@ def test_williams_is_that_of_the_three_correlations() -> None:
     r = [stats.pearsonr(a.ravel(), b.ravel())[0] for a, b in ((gold, first), (gold, second), (first, second))]
     n, (r1, r2, r12) = gold.size, r
     k = 1 - r1**2 - r2**2 - r12**2 + 2 * r1 * r2 * r12
-    t = (r1 - r2) * np.sqrt(
-        (n - 1) * (1 + r12) / (2 * k * (n - 1) / (n - 3) + (r1 + r2) ** 2 / 4 * (1 - r12) ** 3)
-    )
+    variance = 2 * k * (n - 1) / (n - 3) + (r1 + r2) ** 2 / 4 * (1 - r12) ** 3
+    t = (r1 - r2) * np.sqrt((n - 1) * (1 + r12) / variance)
     (one,) = result.williams.values()
     assert one.p == pytest.approx(2 * stats.t.sf(abs(t), n - 3))
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from features.basics.errors import InputError
 from qe.data.score_tables import ScoreTable
 from qe_human.metric_evaluation.reading import (
     from_metrics_eval,
@@ -70,10 +69,8 @@ def test_one_file_per_system_and_several_judges(tmp_path: Path) -> None:
 
 
 def test_one_score_per_line(tmp_path: Path) -> None:
-    people, metric = (
-        write(tmp_path / "effort", "3\n4.5\n"),
-        write(tmp_path / "m.csv", "id,hter\n2,.1\n1,.3\n"),
-    )
+    people = write(tmp_path / "effort", "3\n4.5\n")
+    metric = write(tmp_path / "m.csv", "id,hter\n2,.1\n1,.3\n")
     made = from_tables(people, None, [str(metric)], None, ["hter"])
     assert same(made.human.scores, [[3], [4.5]]) and same(made.metrics[0].scores, [[-0.3], [-0.1]])
 
@@ -100,8 +97,8 @@ def test_files_of_comet_score_name_their_systems(name: str, people: Path, tmp_pa
     made = from_tables(people, None, [str(path)], None, [])
     assert [each.name for each in made.metrics] == [metric]
     assert same(made.metrics[0].scores, [[0.5, 0.7], [0.25, 0.1]])
-    with pytest.raises(InputError, match="has the systems a, b, and is given as that of 'c'"):
-        from_tables(people, None, [f"c={path}"], None, [])
+    message = "has the systems a, b, and is given as that of 'c'"
+    refuses(message, from_tables, people, None, [f"c={path}"], None, [])
 
 
 def test_scores_of_whole_systems(people: Path, tmp_path: Path) -> None:
@@ -130,13 +127,14 @@ def test_bad_tables(people: Path, tmp_path: Path, table: str, message: str) -> N
 
 def test_bad_columns(people: Path, tmp_path: Path) -> None:
     metrics = [str(write(tmp_path / "m.tsv", "system\tsegment\tbleu\ta\na\t1\t5\tx\n"))]
-    refuses(r"m.tsv:2: the score is not a number \('x'\)", from_tables, people, None, metrics, ["a"], [])
-    with pytest.raises(InputError, match=r"--columns: unknown column 'blue'; known: .*did you mean 'bleu'"):
-        from_tables(people, None, metrics, ["bleu", "blue"], [])
-    refuses(r"--lower-is-better: unknown metric 'ter'", from_tables, people, None, metrics, None, ["ter"])
-    with pytest.raises(InputError, match=r"'bleu' of 'a 1' has been read from another file"):
-        from_tables(people, None, metrics * 2, None, [])
-    refuses(r"no column 'scores' of scores", from_tables, people, "scores", metrics, None, [])
+    for arguments, message in (
+        ((None, metrics, ["a"], []), r"m.tsv:2: the score is not a number \('x'\)"),
+        ((None, metrics, ["bleu", "blue"], []), "--columns: unknown column 'blue'; .*did you mean 'bleu'"),
+        ((None, metrics, None, ["ter"]), "--lower-is-better: unknown metric 'ter'"),
+        ((None, metrics * 2, None, []), "'bleu' of 'a 1' has been read from another file"),
+        (("scores", metrics, None, []), "no column 'scores' of scores"),
+    ):
+        refuses(message, from_tables, people, *arguments)
 
 
 RANKED = "source_language,target_language,segment,judge,system,rank\n" + "".join(
@@ -148,10 +146,9 @@ RANKED = "source_language,target_language,segment,judge,system,rank\n" + "".join
 
 def test_rankings_become_preferences(tmp_path: Path) -> None:
     ranked = write(tmp_path / "ranks.csv", RANKED)
-    scores = write(
-        tmp_path / "m.tsv", "system\tsegment\tm\na\t7\t1\nb\t7\t0\na\t9\t1\nb\t9\t0\nc\t9\t0\nc\t8\t3\n"
-    )
-    made = from_rankings([ranked], None, [str(scores)], None, [], "expected_wins", "_ref")
+    rows = "a\t7\t1\nb\t7\t0\na\t9\t1\nb\t9\t0\nc\t9\t0\nc\t8\t3\n"
+    scores = [str(write(tmp_path / "m.tsv", f"system\tsegment\tm\n{rows}"))]
+    made = from_rankings([ranked], None, scores, None, [], "expected_wins", "_ref")
     judged = made.human.preferences
     assert made.name == "Czech-English" and judged is not None
     assert made.human.systems == ("a", "b", "c") and made.human.segments == ("7", "9", "8")
@@ -159,10 +156,11 @@ def test_rankings_become_preferences(tmp_path: Path) -> None:
     assert told == [(0, 0, 1, -1), (0, 0, 1, 1), (1, 0, 1, 1), (1, 0, 2, 1), (1, 1, 2, 0)]
     # a beats b in 2 of 3 and c in 1 of 1 decided judgements
     assert made.human.of_systems()[0] == pytest.approx((2 / 3 + 1) / 2)
-    with pytest.raises(InputError, match=r"--ranking-method: unknown ranking method with scores"):
-        from_rankings([ranked], None, [str(scores)], None, [], "most_probable", "_ref")
-    with pytest.raises(InputError, match=r"no judgements of 'Czech-French'"):
-        from_rankings([ranked], "Czech-French", [str(scores)], None, [], "expected_wins", "_ref")
+    for pair, method, message in (
+        (None, "most_probable", "--ranking-method: unknown ranking method with scores"),
+        ("Czech-French", "expected_wins", "no judgements of 'Czech-French'"),
+    ):
+        refuses(message, from_rankings, [ranked], pair, scores, None, [], method, "_ref")
 
 
 @pytest.fixture
@@ -215,12 +213,12 @@ def test_bad_folders_of_mt_metrics_eval(folder: Path) -> None:
     for arguments, message in cases:
         refuses(message, from_metrics_eval, *arguments)
     path = folder / "metric-scores/en-de/BLEU-refA.seg.score"
-    path.write_text("good 3\ngood 4\n")
-    with pytest.raises(InputError, match=r"BLEU-refA.seg.score: 'good' has 2 scores, not 3"):
-        from_metrics_eval(folder, None, None, None, [])
-    path.write_text("good 3\ngood\n")
-    with pytest.raises(InputError, match=r"BLEU-refA.seg.score:2: expected a system and a score, found 1"):
-        from_metrics_eval(folder, None, None, None, [])
+    for content, message in (
+        ("good 3\ngood 4\n", "BLEU-refA.seg.score: 'good' has 2 scores, not 3"),
+        ("good 3\ngood\n", "BLEU-refA.seg.score:2: expected a system and a score, found 1"),
+    ):
+        path.write_text(content)
+        refuses(message, from_metrics_eval, folder, None, None, None, [])
     (folder / "sources/en-de.txt").unlink()
     refuses("no such file of sources", from_metrics_eval, folder, None, None, None, [])
 
@@ -279,8 +277,7 @@ CASES: dict[str, tuple[str, str | None, dict[tuple[str, str], float] | str]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_exports(case: str, tmp_path: Path) -> None:
     content, column, expected = CASES[case]
-    path = tmp_path / "scores.csv"
-    path.write_text(content, "utf-8")
+    path = write(tmp_path / "scores.csv", content)
     if isinstance(expected, str):
         refuses(expected, read_human_table, path, column)
     else:
@@ -288,8 +285,7 @@ def test_exports(case: str, tmp_path: Path) -> None:
 
 
 def test_a_pair_is_chosen(tmp_path: Path) -> None:
-    path = tmp_path / "scores.csv"
-    path.write_text("u1,A,1,TGT,eng,deu,1\nu1,A,1,TGT,eng,ces,2\n", "utf-8")
+    path = write(tmp_path / "scores.csv", "u1,A,1,TGT,eng,deu,1\nu1,A,1,TGT,eng,ces,2\n")
     assert read_human_table(path, None, "eng-ces").segments == {("A", "1"): 2}
 
 

@@ -138,11 +138,8 @@ def test_feedback_arc_sets(folder: str, tasks: dict[str, PairwiseCounts], shared
         for i, high in enumerate(places):
             for low in places[i + 1 :]:
                 margin = wins[low, high] - wins[high, low]
-                judged = (
-                    1
-                    if method == "feedback_arc_set"
-                    else (margin + 2 * wins[high, low] + ties[low, high]) / 2
-                )
+                half = (margin + 2 * wins[high, low] + ties[low, high]) / 2
+                judged = 1 if method == "feedback_arc_set" else half
                 cost += max(margin, 0.0) / judged if judged else 0.0
         assert ranking.cost == pytest.approx(cost, abs=1e-9), name
         unique += ranking.unique
@@ -218,7 +215,6 @@ def test_table_4_of_lopez(orders: Orders, costs: Costs) -> None:
     name = "wmt11.Urdu-English.tunablemetrics"
     assert costs("feedback_arc_set")[name] == 6
     assert costs("wins_of_all")[name] == 103
-    correlations = method_correlations(
-        {method: orders(method)[name] for method in ("official", "wins_of_all")}
-    )
+    compared = {method: orders(method)[name] for method in ("official", "wins_of_all")}
+    correlations = method_correlations(compared)
     assert correlations.spearman[0, 1] == pytest.approx(0.19, abs=0.005)

@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +23,7 @@ from qe_human.terrorcat import (
     ranked_pairs,
     train,
 )
-from tests.factories import Done, Find, ran, refuses
+from tests.factories import Find, ran, refuses
 
 
 def by_badness(systems: int = 6, segments: int = 40) -> tuple[RankedPairs, Frequencies]:
@@ -40,9 +39,8 @@ def by_badness(systems: int = 6, segments: int = 40) -> tuple[RankedPairs, Frequ
     ]
     segment, better, worse = np.array(listed, np.int32).T
     names = tuple(f"s{i}" for i in range(systems))
-    return RankedPairs(names, segment, better, worse, 0, 0), Frequencies(
-        names, tuple(map(str, range(segments))), values
-    )
+    frequencies = Frequencies(names, tuple(map(str, range(segments))), values)
+    return RankedPairs(names, segment, better, worse, 0, 0), frequencies
 
 
 @pytest.fixture(scope="module")
@@ -94,9 +92,8 @@ def test_votes_of_several_judges(tmp_path: Path) -> None:
     for segment, judges, better, _ in rows:
         for judge, winner in zip(judges, better, strict=True):
             for system in "ab":
-                lines.append(
-                    f"Czech,English,{segment},{judge},{system},{1 if winner in (system, '=') else 2}"
-                )
+                rank = 1 if winner in (system, "=") else 2
+                lines.append(f"Czech,English,{segment},{judge},{system},{rank}")
     path.write_text("\n".join(lines) + "\n")
     (judged,) = read_judgements([path]).values()
     pairs = ranked_pairs(judged)
@@ -168,31 +165,34 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     return folder, [f"s{k}={folder}/s{k}.en" for k in range(4)]
 
 
-def run(arguments: list[Any], code: int = 0) -> Done:
-    return ran(*arguments, code=code)
-
-
 @pytest.mark.slow
 def test_from_rankings_to_correlations(story: tuple[Path, list[str]], tmp_path: Path) -> None:
     """Trained on 80 segments, it agrees with people on the other 40, better than the sum of all errors."""
     folder, outputs = story
     texts = ["--outputs", *outputs, "--reference", folder / "ref.en"]
-    told = json.loads(run(
-        ["terrorcat", "train", "--rankings", folder / "train.csv", *texts, "--target-language", "en",
-         "-o", tmp_path / "model", "--json"]).out)  # fmt: skip
+    learned = [
+        "--rankings",
+        folder / "train.csv",
+        *texts,
+        "--target-language",
+        "en",
+        "-o",
+        tmp_path / "model",
+    ]
+    told = json.loads(ran("terrorcat", "train", *learned, "--json").out)
     assert told["segments"] == 80 and told["pairs"] == 480 and told["held_out_accuracy"] > 0.8
     scored = ["terrorcat", "score", "--model", tmp_path / "model", *texts]
-    printed = run([*scored, "-o", tmp_path / "t.tsv", "--quiet"]).out.splitlines()
+    printed = ran(*scored, "-o", tmp_path / "t.tsv", "--quiet").out.splitlines()
     assert sorted(line.split()[-1] for line in printed[:-1]) == ["s0", "s1", "s2", "s3"]
     sums = []
     for k in range(4):
-        run(["labels", "--target", folder / f"s{k}.en", "--post-edit", folder / "ref.en", "--target-language",
-             "en", "--output", tmp_path / f"s{k}.tsv"])  # fmt: skip
+        sides = ["--target", folder / f"s{k}.en", "--post-edit", folder / "ref.en"]
+        ran("labels", *sides, "--target-language", "en", "--output", tmp_path / f"s{k}.tsv")
         sums.append(f"s{k}={tmp_path}/s{k}.tsv")
-    content = json.loads(run(
-        ["correlate", "--rankings", folder / "test.csv", "--metrics", tmp_path / "t.tsv", *sums, "--columns",
-         "terrorcat", "wsumer", "--lower-is-better", "wsumer", "--correlations", "kendall_wmt12", "--json",
-         "--samples", 50]).out)  # fmt: skip
+    metrics = ["--metrics", tmp_path / "t.tsv", *sums, "--columns", "terrorcat", "wsumer"]
+    settings = ["--lower-is-better", "wsumer", "--correlations", "kendall_wmt12", "--samples", 50]
+    told = ran("correlate", "--rankings", folder / "test.csv", *metrics, *settings, "--json")
+    content = json.loads(told.out)
     tau = {name: one["score"] for name, one in content["correlations"]["kendall_wmt12"]["metrics"].items()}
     assert tau["terrorcat"] > 0.6 and tau["terrorcat"] > tau["wsumer"] + 0.1
 
@@ -207,7 +207,7 @@ def test_what_it_refuses(story: tuple[Path, list[str]], tmp_path: Path) -> None:
         (["--outputs", f"x={folder}/s0.en", f"y={folder}/s1.en"], "0 ranked pairs have translations"),
         (["--outputs", *outputs, "--learner", "svr_tree_kernels"], "takes no plain features"),
     ):
-        assert re.search(re.escape(message), run([*base, *more], 2).err)
+        assert re.search(re.escape(message), ran(*base, *more, code=2).err)
     assert not (tmp_path / "m" / "terrorcat.json").exists()
 
 
@@ -282,19 +282,19 @@ def test_a_model_by_parts_of_speech(story: tuple[Path, list[str]], tmp_path: Pat
     model = tmp_path / "model"
     train_it = ["terrorcat", "train", "--rankings", folder / "train.csv", *texts, "--target-language", "en",
                 "-o", model, "--set", "alpha=10"]  # fmt: skip
-    run([*train_it, "--tagger", "apertium"])
+    ran(*train_it, "--tagger", "apertium")
     told = json.loads((model / "terrorcat.json").read_text())
     assert told["learner_params"] == {"alpha": 10} and told["features"] == list(BY_WORD_CLASS)
-    run(["terrorcat", "score", "--model", model, *texts, "-o", tmp_path / "t.tsv"])
+    ran("terrorcat", "score", "--model", model, *texts, "-o", tmp_path / "t.tsv")
     checked = ["terrorcat", "confusion", "--model", model, "--rankings", folder / "test.csv", *texts]
-    counts = np.array(json.loads(run([*checked, "--json"]).out)["counts"])
+    counts = np.array(json.loads(ran(*checked, "--json").out)["counts"])
     assert counts.sum() == 2 * 240 and counts[2, 4:].sum() > 2 * counts[2, :3].sum()
-    assert "Recall" in run(checked).out
+    assert "Recall" in ran(*checked).out
     message = "was trained with another tagger"
     told["about"]["tagger_fingerprint"] = "other"
     (model / "terrorcat.json").write_text(json.dumps(told))
-    assert message in run(checked, 2).err
+    assert message in ran(*checked, code=2).err
     train_it.append("--overwrite")
-    run(train_it)
-    assert "counts no parts of speech" in run([*checked, "--tagger", "apertium"], 2).err
-    assert "unexpected keyword" in run([*train_it, "--set", "nothing=1"], 2).err
+    ran(*train_it)
+    assert "counts no parts of speech" in ran(*checked, "--tagger", "apertium", code=2).err
+    assert "unexpected keyword" in ran(*train_it, "--set", "nothing=1", code=2).err

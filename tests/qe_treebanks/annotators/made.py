@@ -1,10 +1,13 @@
 """A made language: three files of treebanks, small enough for tests, regular enough to be learned."""
 
+import json
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+from features.storage.files import sha256
 from qe.config.experiment import Experiment, from_mapping
+from qe_treebanks.annotator_folder import MANIFEST
 
 DETERMINERS = {"el": "Masc", "la": "Fem"}
 NOUNS = {"gato": "Masc", "perro": "Masc", "casa": "Fem", "mesa": "Fem", "niño": "Masc", "luna": "Fem"}
@@ -80,6 +83,14 @@ def write_trees(path: Path) -> Path:
         lines.append(f"( (S {subject} (VP (V {three}) {obj}) (. {stop})) )")
     path.write_text("\n".join(lines) + "\n", "utf-8")
     return path
+
+
+def relist(folder: Path) -> None:
+    """The manifest of annotators with the checksums of what lies there, as a forger writes it."""
+    content = json.loads((folder / MANIFEST).read_text("utf-8"))
+    for task, about in content["tasks"].items():
+        about["files"] = {file.name: sha256(file) for file in (folder / task).iterdir()}
+    (folder / MANIFEST).write_text(json.dumps(content), "utf-8")
 
 
 def experiment(folder: Path, annotations: Any, **more: Any) -> Experiment:

@@ -21,7 +21,7 @@ from qe_treebanks.annotators._chart_parser import (
 )
 from qe_treebanks.annotators._cky import NEVER, inside, outside, span
 from qe_treebanks.annotators._grammar import ROOT, Counts, Lexicon, Node, counted, plain_name
-from qe_treebanks.annotators._word_models import SequenceModel, Training, fit_sequence
+from qe_treebanks.annotators._word_models import Training, fit_sequence
 from qe_treebanks.hashed_features import linear, template_array, templates, texts_of, word_cells
 
 RANDOM = np.random.default_rng(5)
@@ -172,7 +172,9 @@ def test_symbols_by_columns_are_those_of_all_pairs(beam: float, threshold: float
 
 def test_a_restricted_grammar_loses_no_tree() -> None:
     """Inside scores of the whole grammar and of what is left of it for the words."""
-    level = Level.build(counted([(tree, 1) for tree in [*treebank(20), unseen_tree()]], 2, 1))
+    # A label and tags that frequent words never have.
+    unseen = Node(ROOT, (Node("Z", tuple(Node("q", word=f"{k}") for k in range(3))),))
+    level = Level.build(counted([(tree, 1) for tree in [*treebank(20), unseen]], 2, 1))
     rules, root = level.grammar.rules, level.grammar.root
     kinds = np.zeros(len(level.grammar.symbols), np.int32)
     for words in (["a", "b", "a", "a"], ["b", "b", "a"], ["a", "b", "b", "a", "b"]):
@@ -185,12 +187,6 @@ def test_a_restricted_grammar_loses_no_tree() -> None:
         np.testing.assert_array_equal(less, whole[:, part.symbols])
         others = np.setdiff1d(np.arange(len(kinds)), part.symbols)
         assert (whole[:, others] == NEVER).all()
-
-
-def unseen_tree() -> Node:
-    """Of a label and tags that frequent words never have."""
-    leaves = tuple(Node("q", word=f"{k}") for k in range(3))
-    return Node(ROOT, (Node("Z", leaves),))
 
 
 def noun_phrase(noun: str) -> Node:
@@ -218,29 +214,22 @@ def test_near_labels_are_those_of_all_labellings(margin: float) -> None:
     model = fit_sequence(tokens, gold, ("x", "y", "z"), templates("form+0|form-1"), training)
     near = model.near(tokens, margin)
     moves, row = model.transitions, 0
+    parameters = linear(template_array(model.templates), model.weights, len(model.labels))
     for text in words:
-        one = Tokens.from_lists([text])
-        scores = own_scores(model, one) if text else np.zeros((0, 3))
+        cells = word_cells(texts_of(Tokens.from_lists([text])), 0, len(text), parameters) if text else []
+        # Of every word and label, without the labels around: the weights of its features' cells.
+        scores = [[sum(model.weights[cell + k] for cell in of_word) for k in range(3)] for of_word in cells]
         totals = {}
         for labels in product(range(3), repeat=len(text)):
             steps = zip((3, *labels), labels, strict=False)
             moved = sum(float(moves[before, label]) for before, label in steps)
-            totals[labels] = moved + sum(float(scores[i, label]) for i, label in enumerate(labels))
+            totals[labels] = moved + sum(float(scores[i][label]) for i, label in enumerate(labels))
         best = max(totals.values())
         for i, label in product(range(len(text)), range(3)):
             short = best - max(total for labels, total in totals.items() if labels[i] == label)
             assert near[row + i, label] == (short <= margin) or short == pytest.approx(margin, abs=1e-3)
         row += len(text)
     assert near.any(axis=1).all()
-
-
-def own_scores(model: SequenceModel, text: Tokens) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
-    """(n, 3) of every word and label, without the labels around: the weights of its features' cells."""
-    parameters = linear(template_array(model.templates), model.weights, len(model.labels))
-    cells = word_cells(texts_of(text), 0, len(text.ids), parameters)
-    return np.array(
-        [[sum(model.weights[cell + label] for cell in row) for label in range(3)] for row in cells]
-    )
 
 
 def test_a_guide_keeps_the_tree_of_its_treebank_and_little_else() -> None:

@@ -131,6 +131,10 @@ def test_base_forms_of_words_not_seen_follow_their_endings() -> None:
     assert Lemmas.from_json(lemmas.as_json()).lemma("sillas", "NOUN", "Number=Plur") == "silla"
 
 
+def row(number: object, head: object, form: str = "a") -> str:
+    return "\t".join([str(number), form, "_", "NOUN", "_", "_", str(head), "dep", "_", "_"]) + "\n"
+
+
 def test_bad_treebanks_are_named_by_line(tmp_path: Path) -> None:
     path = tmp_path / "t.conllu"
     path.write_text("# text = a\n1\ta\n")
@@ -141,11 +145,7 @@ def test_bad_treebanks_are_named_by_line(tmp_path: Path) -> None:
     refuses(r"t.conllu:1: a word without form", read_conllu, [path])
     path.write_text("1\ta" + "\t_" * 8 + "\n")
     refuses("a word without part of speech", train, "pos", [path], "es", tmp_path / "out", {})
-    circle = [
-        ["1", "a", "a", "X", "_", "_", "2", "dep", "_", "_"],
-        ["2", "b", "b", "X", "_", "_", "1", "dep", "_", "_"],
-    ]
-    path.write_text("".join("\t".join(row) + "\n" for row in circle))
+    path.write_text(row(1, 2) + row(2, 1, "b"))
     refuses("depends on itself", train, "dependencies", [path], "es", tmp_path / "out", {})
 
 
@@ -159,14 +159,12 @@ def test_real_text_is_tagged(shared_data, tmp_path: Path) -> None:  # type: igno
     assert AnnotatorFolder(tmp_path / "es").evaluate("pos", [tmp_path / "gold"])["words"]["upos"] > 0.93
 
 
-def row(number: object, head: object, form: str = "a") -> str:
-    return "\t".join([str(number), form, "_", "NOUN", "_", "_", str(head), "dep", "_", "_"]) + "\n"
-
-
-CIRCLE = row(1, 0) + "\n" + row(1, 2, "c") + "# more\n" + row(2, 1, "d")
 WRONG_TREES = {
     "itself": ("# text\n" + row(1, 0) + row(2, 2, "b"), ":3: the word 'b' depends on itself"),
-    "a circle": (CIRCLE, ":3: the word 'c' depends on itself"),
+    "a circle": (
+        f"{row(1, 0)}\n{row(1, 2, 'c')}# more\n{row(2, 1, 'd')}",
+        ":3: the word 'c' depends on itself",
+    ),
     "no head": (row(1, 3), ":1: the head of a word must be 0 to 1, but is '3'"),
     "a power": (row("\u00b2", 0), ":1: '\u00b2' is no id of a word or a range"),
     "another digit": (row("\u0661", 0), ":1: '\u0661' is no id of a word or a range"),

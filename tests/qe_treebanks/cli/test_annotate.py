@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from features.text.tokenizer import Tokenizer
+from qe_treebanks.annotator_folder import AnnotatorFolder, annotate_file
 from tests.factories import qe, ran
 from tests.qe_treebanks.annotators.made import write_conllu
 
@@ -40,15 +42,9 @@ def test_a_file_is_annotated_line_by_line(annotators: Path, tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_a_run_that_was_cut_off_goes_on(annotators: Path, tmp_path: Path, monkeypatch: Any) -> None:
-    from features.text.tokenizer import Tokenizer
-    from qe_treebanks import annotator_folder as annotation_jobs
-    from qe_treebanks.annotator_folder import AnnotatorFolder
-
     (tmp_path / "in").write_text("la luna .\n" * 25)
     folder, out = AnnotatorFolder(annotators), tmp_path / "out"
-    whole = annotation_jobs.annotate_file(
-        tmp_path / "in", tmp_path / "all", folder, Tokenizer("es"), chunk=10
-    )
+    whole = annotate_file(tmp_path / "in", tmp_path / "all", folder, Tokenizer("es"), chunk=10)
 
     class Failing:
         fingerprint = folder.fingerprint
@@ -61,9 +57,9 @@ def test_a_run_that_was_cut_off_goes_on(annotators: Path, tmp_path: Path, monkey
             return folder.annotate(texts)
 
     with pytest.raises(KeyboardInterrupt):
-        annotation_jobs.annotate_file(tmp_path / "in", out, Failing(), Tokenizer("es"), chunk=10)
+        annotate_file(tmp_path / "in", out, Failing(), Tokenizer("es"), chunk=10)
     assert not out.exists() and (tmp_path / "out.partial").is_dir()
-    done = annotation_jobs.annotate_file(tmp_path / "in", out, folder, Tokenizer("es"), chunk=10)
+    done = annotate_file(tmp_path / "in", out, folder, Tokenizer("es"), chunk=10)
     assert (whole.resumed, done.resumed, done.lines) == (0, 2, 25)
     assert out.read_bytes() == (tmp_path / "all").read_bytes() and not (tmp_path / "out.partial").exists()
 
