@@ -98,6 +98,8 @@ def run_step(checkout: Path, output: Path, name: str, arguments: str) -> None:
     """One command; its exit code, stdout and stderr become a file."""
     paths = [str(checkout), str(checkout / "plugins")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    # A store of its own: no champion of another record.
+    environment["MLFLOW_TRACKING_URI"] = f"sqlite:///{output.resolve() / 'mlflow.db'}"
     command = [sys.executable, "-m", "qe", *arguments.format(checkout=checkout).split()]
     result = subprocess.run(command, cwd=output, env=environment, capture_output=True, text=True)
     (output / f"{name}.out").write_text(f"exit {result.returncode}\n{result.stdout}")
