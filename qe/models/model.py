@@ -140,28 +140,7 @@ class Model(Printable):
                 f"the features are not those of the model '{self.name}'",
                 remedy=f"missing: {sorted(missing) or 'none'}; unknown: {sorted(extra) or 'none'}",
             )
-        n = len(features)
-        if not n:
-            return np.empty(0)
-        by_column, rest = split_steps(self.pipeline)
-        with _finite_numbers():
-            for step in by_column:
-                features = step.transform(features)
-        values, inputs = numbers(features), without_trees(features).columns
-        trees = {name: features[name].to_numpy() for name in tree_names(features)}
-        if (columns := np.abs(values).max(axis=0, initial=0.0) > _LARGEST).any():
-            raise InputError(
-                f"the feature '{inputs[int(np.flatnonzero(columns)[0])]}' is beyond what the model can take",
-                remedy=_ORDINARY,
-            )
-        rows, blocks = np.minimum(np.arange(-(-n // _BLOCK) * _BLOCK), n - 1), []
-        with _finite_numbers():
-            for block in rows.reshape(-1, _BLOCK):
-                table = pd.DataFrame(np.ascontiguousarray(values[block]), columns=inputs)
-                if trees:
-                    table = table.assign(**{name: column[block] for name, column in trees.items()})
-                blocks.append(rest.predict(table))
-        scores = self.scale.clip(np.asarray(np.concatenate(blocks)[:n], np.float64))
+        scores = self.scale.clip(_in_blocks(self.pipeline, features))
         return scores if self.limits is None else np.clip(scores, *self.limits)
 
     def save(self, path: Path, companions: Sequence[Companion] = ()) -> None:
@@ -298,3 +277,28 @@ def _feature_set(described: Description, bundle: Bundle | None, path: Path) -> F
             remedy="restore the resources/ folder of the model, or train it again",
         )
     return feature_set
+
+
+def _in_blocks(pipeline: Pipeline, features: pd.DataFrame) -> FloatArray:
+    n = len(features)
+    if not n:
+        return np.empty(0)
+    by_column, rest = split_steps(pipeline)
+    with _finite_numbers():
+        for step in by_column:
+            features = step.transform(features)
+    values, inputs = numbers(features), without_trees(features).columns
+    trees = {name: features[name].to_numpy() for name in tree_names(features)}
+    if (columns := np.abs(values).max(axis=0, initial=0.0) > _LARGEST).any():
+        raise InputError(
+            f"the feature '{inputs[int(np.flatnonzero(columns)[0])]}' is beyond what the model can take",
+            remedy=_ORDINARY,
+        )
+    rows, blocks = np.minimum(np.arange(-(-n // _BLOCK) * _BLOCK), n - 1), []
+    with _finite_numbers():
+        for block in rows.reshape(-1, _BLOCK):
+            table = pd.DataFrame(np.ascontiguousarray(values[block]), columns=inputs)
+            if trees:
+                table = table.assign(**{name: column[block] for name, column in trees.items()})
+            blocks.append(rest.predict(table))
+    return np.asarray(np.concatenate(blocks)[:n], np.float64)
