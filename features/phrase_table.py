@@ -257,7 +257,7 @@ class PhraseTableFeatures(ColumnExtractor):
             for n in range(1, LONGEST + 1):
                 name = f"{self.units}_phrases_{side}_matching_{n}"
                 what = f"{n}-grams of {WHAT[self.units]} with a translation in the {other}; NaN without any"
-                share = partial(lambda n, phrases: phrases.share(phrases.matching, n), n)
+                share = partial(_matching_share, n)
                 columns.append(_column(name, f"share of {side} {what}", origin, "share", share, side))
         return [(columns, self._matches)]
 
@@ -275,6 +275,10 @@ class PhraseTableFeatures(ColumnExtractor):
 
     def extract(self, segments: Segments) -> FloatArray:
         return without_empty(super().extract(segments), segments.source_tokens, segments.target_tokens)
+
+
+def _matching_share(n: int, phrases: MatchedSide) -> FloatArray:
+    return phrases.share(phrases.matching, n)
 
 
 def _matching_of_known(phrases: MatchedSide) -> FloatArray:
@@ -308,7 +312,7 @@ def _columns_of_side(side: str) -> Iterator[Column[Matches]]:
     for n in range(1, LONGEST + 1):
         yield _column(f"phrases_{side}_matching_{n}",
             f"share of {side} {n}-grams with a translation in the {other}; NaN without {n}-grams", _MEHDAD,
-            "share", partial(lambda n, phrases: phrases.share(phrases.matching, n), n), side)  # fmt: skip
+            "share", partial(_matching_share, n), side)  # fmt: skip
     for n in range(1, LONGEST + 1):
         yield _column(f"phrases_{side}_known_{n}",
             f"share of {side} {n}-grams that the phrase table knows; NaN without {n}-grams", _KNOWN,

@@ -28,6 +28,7 @@ from features.basics.errors import InputError, keep_known_options, name_paramete
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
+
 PLAIN: Final[Mapping[Any, str]] = {
     bool: "true or false",
     int: "a whole number",

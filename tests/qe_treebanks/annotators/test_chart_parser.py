@@ -217,7 +217,7 @@ def test_near_labels_are_those_of_all_labellings(margin: float) -> None:
     parameters = linear(template_array(model.templates), model.weights, len(model.labels))
     for text in words:
         cells = word_cells(texts_of(Tokens.from_lists([text])), 0, len(text), parameters) if text else []
-        # Of every word and label, without the labels around: the weights of its features' cells.
+        # The weights of each word's feature cells by label, without the labels around.
         scores = [[sum(model.weights[cell + k] for cell in of_word) for k in range(3)] for of_word in cells]
         totals = {}
         for labels in product(range(3), repeat=len(text)):
