@@ -221,7 +221,7 @@ class App:
         stopped = threading.Event()
         self._running.add(stopped)
         future = asyncio.get_running_loop().run_in_executor(
-            self.pool, service.answer, body, kind, request.query, stopped.is_set
+            self.pool, _scored, service, body, kind, request, stopped
         )
         future.add_done_callback(partial(self._finish, stopped))
         try:
@@ -240,6 +240,16 @@ class App:
         self._running.discard(stopped)
         if not future.cancelled():
             future.exception()  # nobody else reads that of a request that was given up on
+
+
+def _scored(
+    service: Service, body: bytes, kind: protocol.Kind, request: Request, stopped: threading.Event
+) -> protocol.Answer:
+    """The scores or the refusal: an exception in a future would keep its frames, and so the body, alive."""
+    try:
+        return service.answer(body, kind, request.query, stopped.is_set)
+    except protocol.Refused as refused:
+        return protocol.refusal(refused, request.id)
 
 
 async def _send(send: Send, answer: protocol.Answer, request: Request) -> None:
