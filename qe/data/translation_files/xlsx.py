@@ -5,7 +5,7 @@ import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time
-from functools import cached_property
+from functools import cached_property, partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
@@ -29,6 +29,7 @@ MAX_OBJECTS: Final = 1_000_000  # styles, comments, rules, ...: openpyxl takes 0
 MAX_FORMULA: Final = 8_192  # characters of a formula, in Excel
 MAX_SHARED: Final = 20_000_000  # characters of shared formulas: openpyxl writes them anew for each cell
 _CELLS: Final = frozenset({"row", "c", "v", "f", "is", "t"})
+_CELL: Final = re.compile(rb"<(?:\w{1,20}:)?c[\s/>]")  # parsing takes 2 s for a million of them
 _STRINGS: Final = "sst"  # the root of the part of shared strings
 _AREAS: Final = frozenset({"mergeCell", "hyperlink"})
 _AREA: Final = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,9}):\$?([A-Z]{1,3})\$?(\d{1,9})", re.IGNORECASE)
@@ -361,6 +362,10 @@ class _Counts:
 
     def count(self, parts: ZipFile, name: str) -> None:
         self.part, self.root, self.formula, self.formulas = name, "", "", {}
+        with parts.open(name) as stream:
+            blocks = iter(partial(stream.read, 1 << 20), b"")
+            if sum(len(_CELL.findall(block)) for block in blocks) > MAX_CELLS:
+                raise self._error(f"has more than {MAX_CELLS:,} cells")
         parser = expat.ParserCreate(None, " ")
         parser.buffer_text = True
         if not name.lower().endswith(".svg"):  # pictures may have one; their entities count as elements
