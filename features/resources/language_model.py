@@ -24,7 +24,6 @@ from features.resources.word_lexicon import plain
 from features.storage.compact import Stored, check, coded, decoded, gather, listed, read_at, readable
 from features.storage.damage import damage_reported, finite
 from features.storage.files import DAMAGED_GZIP, atomic_file, damage_of, open_binary, sha256
-from features.text.annotation import Layer
 from features.text.corpus import ParallelCorpus, Side
 from features.text.ngram_tables import (
     Case,
@@ -44,8 +43,8 @@ Direction = Literal["forward", "backward"]
 _LEAST: Final = -100.0
 _MOST_BACKOFF: Final = 30.0
 
-_SIDES: Final[tuple[Side, ...]] = ("source", "target")
-_UNIT_ORDER: Final = 6  # of tags and morphemes: DFKI (Popovic 2012), section 2.2 (PLM6, MLM6)
+# Tags and morphemes: DFKI (Popovic 2012), section 2.2 (PLM6, MLM6).
+_UNITS: Final = {"order": 6, "case": "true"}
 
 _KENLM_FILE = "model.kenlm"
 _KENLM_MAGIC = b"mmap lm http://kheafield.com/code"
@@ -111,20 +110,6 @@ class LanguageModelBuilder(SideBuilder):
         return model.with_settings(side=self.side, arpa=self.arpa, **self.units(text))
 
 
-def _of_tags(side: Side, layer: Layer) -> dict[str, Any]:
-    return {
-        "side": side,
-        "order": _UNIT_ORDER,
-        "case": "true",
-        "layer": layer,
-        "annotation": f"{side}_annotation",
-    }
-
-
-def _of_morphemes(side: Side) -> dict[str, Any]:
-    return {"side": side, "order": _UNIT_ORDER, "case": "true", "morphemes": f"{side}_morphemes"}
-
-
 @RESOURCES.register("language_model")
 @dataclass(frozen=True, eq=False)
 class LanguageModel(Resource):
@@ -143,9 +128,12 @@ class LanguageModel(Resource):
         "source_lm5": {"side": "source", "order": 5},
         "source_lm_backward": {"side": "source", "order": 5, "direction": "backward"},
         "target_lm_backward": {"side": "target", "order": 5, "direction": "backward"},
-        **{f"{side}_pos_lm": _of_tags(side, "xpos") for side in _SIDES},
-        **{f"{side}_upos_lm": _of_tags(side, "upos") for side in _SIDES},
-        **{f"{side}_morpheme_lm": _of_morphemes(side) for side in _SIDES},
+        "source_pos_lm": {"side": "source", **_UNITS, "layer": "xpos", "annotation": "source_annotation"},
+        "target_pos_lm": {"side": "target", **_UNITS, "layer": "xpos", "annotation": "target_annotation"},
+        "source_upos_lm": {"side": "source", **_UNITS, "layer": "upos", "annotation": "source_annotation"},
+        "target_upos_lm": {"side": "target", **_UNITS, "layer": "upos", "annotation": "target_annotation"},
+        "source_morpheme_lm": {"side": "source", **_UNITS, "morphemes": "source_morphemes"},
+        "target_morpheme_lm": {"side": "target", **_UNITS, "morphemes": "target_morphemes"},
     }
     builder: ClassVar[type[Builder]] = LanguageModelBuilder
     version: ClassVar[int] = 2

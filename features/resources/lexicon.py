@@ -110,7 +110,6 @@ def value(columns: Any, values: Any, low: int, high: int, column: int) -> Any:
 
 Ids = NDArray[np.int32]
 LexiconDirection = Literal["source_to_target", "target_to_source"]
-_DIRECTIONS: tuple[LexiconDirection, ...] = ("source_to_target", "target_to_source")
 
 # The NULL word has the row of `<s>`: no word of a text is ever looked up there.
 NULL = BOS
@@ -208,14 +207,17 @@ class _Text(NamedTuple):
     recorded: Mapping[str, Any]
 
 
-def _of_tags(direction: LexiconDirection) -> dict[str, Any]:
-    sides = {f"{side}_annotation": f"{side}_annotation" for side in ("source", "target")}
-    return {"direction": direction, "ngrams": 4, "prune": 1e-5, **sides}
-
-
-def _of_morphemes(direction: LexiconDirection) -> dict[str, Any]:
-    sides = {f"{side}_morphemes": f"{side}_morphemes" for side in ("source", "target")}
-    return {"direction": direction, "prune": 1e-5, **sides}
+_TAGS: Final = {
+    "ngrams": 4,
+    "prune": 1e-5,
+    "source_annotation": "source_annotation",
+    "target_annotation": "target_annotation",
+}
+_MORPHEMES: Final = {
+    "prune": 1e-5,
+    "source_morphemes": "source_morphemes",
+    "target_morphemes": "target_morphemes",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,8 +237,10 @@ class Lexicon(Resource):
     parts: ClassVar[Parts] = {
         "lexicon_source_to_target": {"direction": "source_to_target"},
         "lexicon_target_to_source": {"direction": "target_to_source"},
-        **{f"pos_lexicon_{direction}": _of_tags(direction) for direction in _DIRECTIONS},
-        **{f"morpheme_lexicon_{direction}": _of_morphemes(direction) for direction in _DIRECTIONS},
+        "pos_lexicon_source_to_target": {"direction": "source_to_target", **_TAGS},
+        "pos_lexicon_target_to_source": {"direction": "target_to_source", **_TAGS},
+        "morpheme_lexicon_source_to_target": {"direction": "source_to_target", **_MORPHEMES},
+        "morpheme_lexicon_target_to_source": {"direction": "target_to_source", **_MORPHEMES},
     }
     builder: ClassVar[type[Builder]] = LexiconBuilder
     version: ClassVar[int] = 2

@@ -60,15 +60,11 @@ def default_cache() -> Path:
 
 def user_cache() -> Path | None:
     """`qe` in XDG_CACHE_HOME, or in ~/.cache if that is no absolute path; None without a home."""
-    return _user_folder("XDG_CACHE_HOME", "~/.cache")
+    return user_folder("XDG_CACHE_HOME", "~/.cache")
 
 
-def user_data() -> Path | None:
-    """`qe` in XDG_DATA_HOME if that is an absolute path, else in ~/.local/share; None without a home."""
-    return _user_folder("XDG_DATA_HOME", "~/.local/share")
-
-
-def _user_folder(variable: str, default: str) -> Path | None:
+def user_folder(variable: str, default: str) -> Path | None:
+    """`qe` in the folder that the variable names, or in the default; None without a home."""
     base = Path(os.environ.get(variable, ""))
     with suppress(RuntimeError):  # nobody knows this user
         base = base if base.is_absolute() else Path(default).expanduser()

@@ -16,20 +16,16 @@ _MERGE: Final = _TAG + "merge"
 _PLAIN: Final = tuple(_TAG + name for name in ("null", "bool", "int", "float", "str", "seq", "map"))
 # Numbers as they are written; what else YAML 1.1 reads as one (010, 1_000, 1:30) is text.
 _NUMBERS: Final = {
-    _TAG + "int": re.compile(r"[-+]?(0|[1-9][0-9]{0,17})|0x[0-9a-fA-F]{1,15}"),
+    _TAG + "int": re.compile(r"(?:[-+]?(0|[1-9][0-9]{0,17})|0x[0-9a-fA-F]{1,15})$"),
     _TAG + "float": re.compile(
-        r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+)([eE][-+][0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
+        r"(?:[-+]?([0-9]+\.[0-9]*|\.[0-9]+)([eE][-+][0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$"
     ),
 }
 
 
-def _form(tag: str, form: re.Pattern[str]) -> re.Pattern[str]:
-    return re.compile(f"(?:{_NUMBERS[tag].pattern})$") if tag in _NUMBERS else form
-
-
 class _StrictLoader(yaml.SafeLoader):
     yaml_implicit_resolvers = {  # noqa: RUF012 (PyYAML's own name and type)
-        first: [(tag, _form(tag, form)) for tag, form in resolvers if tag in (*_PLAIN, _MERGE)]
+        first: [(tag, _NUMBERS.get(tag, form)) for tag, form in resolvers if tag in (*_PLAIN, _MERGE)]
         for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
     yaml_constructors = {  # noqa: RUF012

@@ -27,7 +27,31 @@ class Distribution(ABC):
 
 
 @dataclass(frozen=True)
-class FloatRange(Distribution):
+class _Range(Distribution):
+    """Numbers from `low` to `high`, both included; `log`: drawn evenly on a logarithmic scale."""
+
+    low: float
+    high: float
+    log: bool = False
+    step: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.low <= self.high:
+            raise ValueError(f"`low <= high` must hold, but got (low={self.low}, high={self.high})")
+        if self.log and self.low <= 0:
+            raise ValueError(f"a logarithmic range begins above 0, but got low={self.low}")
+        if self.step is not None and self.step <= 0:
+            raise ValueError(f"`step` must be positive, but got {self.step}")
+        if self.log and self.step != type(self).step:
+            raise ValueError(f"a logarithmic range takes no step, but got step={self.step}")
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        return self.low, self.high
+
+
+@dataclass(frozen=True)
+class FloatRange(_Range):
     """Real numbers from `low` to `high`, both included; `log`: drawn evenly on a logarithmic scale.
 
     Parameters
@@ -36,41 +60,17 @@ class FloatRange(Distribution):
         Distance between values that are drawn; None: any value.
     """
 
-    low: float
-    high: float
-    log: bool = False
-    step: float | None = None
-
-    def __post_init__(self) -> None:
-        _check(self.low, self.high, self.log, None if self.step is None else float(self.step))
-        if self.log and self.step is not None:
-            raise ValueError("a logarithmic range of real numbers takes no step")
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        return self.low, self.high
-
     def draw(self, trial: "optuna.trial.BaseTrial", name: str) -> float:
         return trial.suggest_float(name, self.low, self.high, step=self.step, log=self.log)
 
 
 @dataclass(frozen=True)
-class IntRange(Distribution):
+class IntRange(_Range):
     """Whole numbers from `low` to `high`, both included, `step` apart."""
 
     low: int
     high: int
-    log: bool = False
     step: int = 1
-
-    def __post_init__(self) -> None:
-        _check(self.low, self.high, self.log, self.step)
-        if self.log and self.step != 1:
-            raise ValueError(f"a logarithmic range of whole numbers takes no step, but got step={self.step}")
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        return self.low, self.high
 
     def draw(self, trial: "optuna.trial.BaseTrial", name: str) -> int:
         return trial.suggest_int(name, self.low, self.high, step=self.step, log=self.log)
@@ -99,15 +99,6 @@ class Choice(Distribution):
 
     def grid(self, name: str) -> list[Any]:
         return list(self.choices)
-
-
-def _check(low: float, high: float, log: bool, step: float | None) -> None:
-    if not low <= high:
-        raise ValueError(f"`low <= high` must hold, but got (low={low}, high={high})")
-    if log and low <= 0:
-        raise ValueError(f"a logarithmic range begins above 0, but got low={low}")
-    if step is not None and step <= 0:
-        raise ValueError(f"`step` must be positive, but got {step}")
 
 
 def parse_distribution(value: Any, location: str) -> Distribution:
