@@ -15,6 +15,8 @@ from features.storage.files import atomic_file
 
 CACHE_TAG = "CACHEDIR.TAG"  # https://bford.info/cachedir/
 _SIGNATURE = "Signature: 8a477f597d28d172789f06886806bc55"
+USER_CACHE = ("XDG_CACHE_HOME", "~/.cache")
+USER_DATA = ("XDG_DATA_HOME", "~/.local/share")
 _MAKER = "# This folder is a cache of qe."
 
 
@@ -51,20 +53,15 @@ def check_tagged(folder: Path) -> None:
 def default_cache() -> Path:
     """QE_CACHE_DIR, else `qe` in XDG_CACHE_HOME, else in ~/.cache; raises InputError if there is none."""
     given = os.environ.get("QE_CACHE_DIR")
-    folder = Path(given) if given else user_cache()
+    folder = Path(given) if given else user_folder(*USER_CACHE)
     if folder is None:
         remedy = "name a folder in QE_CACHE_DIR, or with --cache-dir"
         raise InputError("no home for the cache", remedy=remedy)
     return folder
 
 
-def user_cache() -> Path | None:
-    """`qe` in XDG_CACHE_HOME, or in ~/.cache if that is no absolute path; None without a home."""
-    return user_folder("XDG_CACHE_HOME", "~/.cache")
-
-
 def user_folder(variable: str, default: str) -> Path | None:
-    """`qe` in the folder that the variable names, or in the default; None without a home."""
+    """`qe` in the folder of a variable, or in the default if it is no absolute path; None without a home."""
     base = Path(os.environ.get(variable, ""))
     with suppress(RuntimeError):  # nobody knows this user
         base = base if base.is_absolute() else Path(default).expanduser()

@@ -96,9 +96,9 @@ def compile_cache() -> Path:
     import shutil
     import tempfile
 
-    from features.storage.cache_folder import of_user_alone, tag_cache, user_cache
+    from features.storage.cache_folder import USER_CACHE, of_user_alone, tag_cache, user_folder
 
-    cache = user_cache()
+    cache = user_folder(*USER_CACHE)
     if cache is not None and of_user_alone(cache / "numba"):
         tag_cache(cache)
         folder = cache / "numba"

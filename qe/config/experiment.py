@@ -585,8 +585,10 @@ def load(path: Path, *, data_root: Path | None = None, overrides: Sequence[str] 
     Relative paths are relative to `data_root` where given, else to the folder of the file that writes them.
     An override is `key.key=value`, the value read as YAML. Raises InputError for unknown or ill-typed keys.
     """
-    content, files = read(path, data_root)
-    return from_mapping(content, data_root or base_of(path), location=path, overrides=overrides, files=files)
+    experiment, mistakes = draft(path, data_root=data_root, overrides=overrides)
+    if mistakes:
+        raise combined_error(mistakes, experiment.file_names(path))
+    return experiment
 
 
 def of_settings(settings: Mapping[str, Any], overrides: Sequence[str] = ()) -> Experiment:
@@ -605,13 +607,8 @@ def draft(
     path: Path, *, data_root: Path | None = None, overrides: Sequence[str] = ()
 ) -> tuple[Experiment, list[str]]:
     """The experiment as `load` reads it, without the wrong keys, and a list of mistakes in them."""
-    content, files = read(path, data_root)
+    content, files = on_extended(read_mapping(path, "experiment file"), path, data_root)
     return _drafted(content, data_root or base_of(path), overrides, files)
-
-
-def read(path: Path, data_root: Path | None = None) -> tuple[dict[str, Any], list[Path]]:
-    """The keys of an experiment file on top of those it extends, and the paths of those files."""
-    return on_extended(read_mapping(path, "experiment file"), path, data_root)
 
 
 def on_extended(

@@ -70,8 +70,19 @@ def strategy_mistakes(
     yield from wrong
     if space:
         yield from known.space_mistakes(space, f"{place}.space")
-    if not wrong:
-        yield from known.joint_mistakes(make, params, inside)
+    if wrong:
+        return
+    # Combinations of valid parameters, such as two that exclude each other.
+    made = make(**params)
+    taken = made.get_params(deep=False)
+    for name, value in params.items():
+        if name in taken and taken[name] is not value and taken[name] != value:
+            yield f"{inside}.{name}", f"the {known.owner} sets it to {quoted(taken[name])}; leave it out"
+    if hasattr(made, "check_parameters"):
+        try:
+            made.check_parameters()
+        except InputError as error:
+            yield inside, str(error)
 
 
 def constructor(catalogue: Catalogue[Any], kind: str) -> Callable[..., BaseEstimator]:
@@ -126,21 +137,6 @@ class Parameters:
                 values = [{inner: value} if inner else value for value in distribution.ends]
                 wrong = (self.value_mistakes(parameter, value, f"{place}.{parameter}") for value in values)
                 yield from islice(chain.from_iterable(wrong), 1)
-
-    def joint_mistakes(
-        self, make: Callable[..., BaseEstimator], params: Mapping[str, Any], place: str
-    ) -> Iterator[Mistake]:
-        """Errors in combinations of valid parameters, such as two that exclude each other."""
-        made = make(**params)
-        taken = made.get_params(deep=False)
-        for name, value in params.items():
-            if name in taken and taken[name] is not value and taken[name] != value:
-                yield f"{place}.{name}", f"the {self.owner} sets it to {quoted(taken[name])}; leave it out"
-        if hasattr(made, "check_parameters"):
-            try:
-                made.check_parameters()
-            except InputError as error:
-                yield place, str(error)
 
 
 def _of_scikit_learn(value: Any, constraints: Any, place: str) -> Iterator[Mistake]:

@@ -56,7 +56,15 @@ def connected(*, reading: bool = False) -> Iterator[TrackingSettings]:
     for store in (uri, os.environ.get(_REGISTRY) or uri):
         check_reachable(store)
     with quiet(), _pointed_at(uri):
-        _check_usable(uri)
+        try:
+            with one_at_a_time(uri):
+                mlflow.search_experiments(max_results=1)  # makes the tables of a new store
+                follow_moved(uri)
+        except InputError:
+            raise
+        except Exception as error:  # MLflow's, SQLAlchemy's, the driver's
+            reason = str(error).strip().splitlines()[0]
+            raise InputError(f"MLflow cannot use this store: {reason}", location=uri) from None
         _log.info("tracking store: %s", without_passwords(uri))
         token = _here.set(settings)
         try:
@@ -90,18 +98,6 @@ def _pointed_at(uri: str) -> Iterator[None]:
             yield
         finally:
             mlflow.set_tracking_uri(before)  # type: ignore[arg-type]  # None: as if it had never been set
-
-
-def _check_usable(uri: str) -> None:
-    try:
-        with one_at_a_time(uri):
-            mlflow.search_experiments(max_results=1)  # makes the tables of a new store
-            follow_moved(uri)
-    except InputError:
-        raise
-    except Exception as error:  # MLflow's, SQLAlchemy's, the driver's
-        reason = str(error).strip().splitlines()[0]
-        raise InputError(f"MLflow cannot use this store: {reason}", location=uri) from None
 
 
 def follow_moved(uri: str) -> None:

@@ -7,7 +7,7 @@ from string import Formatter
 
 from features.basics.errors import InputError
 from features.storage import strict_yaml
-from features.storage.cache_folder import user_folder
+from features.storage.cache_folder import USER_DATA, user_folder
 from features.storage.files import resolved
 from qe.config.schema import Section, validated
 from qe.tracking.address import absolute, check_text, database_file
@@ -28,7 +28,7 @@ def load_settings() -> tuple[TrackingSettings, Path]:
     files = (folder / "mlflow.yaml" for folder in (here, *here.parents))
     path = next((file for file in files if file.is_file()), None)
     if path is None:
-        return TrackingSettings(), user_folder("XDG_DATA_HOME", "~/.local/share") or Path.cwd()
+        return TrackingSettings(), user_folder(*USER_DATA) or Path.cwd()
     content = strict_yaml.read(path, "file of settings")
     settings = validated(TrackingSettings, {} if content is None else content, path)
     _check_template(settings.registered_model, path)

@@ -13,8 +13,9 @@ from features.basics.progress import Progress, silent
 from features.core.bundle import Bundle
 from features.core.feature_set import parts_needed
 from features.storage.files import resolved, sha256
+from features.storage.strict_yaml import read_mapping
 from features.word_level.places import Kind, Places, judges
-from qe.config.experiment import IN_MEMORY, Experiment, ResourcesSection, from_mapping, read
+from qe.config.experiment import IN_MEMORY, Experiment, ResourcesSection, from_mapping, on_extended
 from qe.data.dataset import Dataset, Split
 from qe.display.numbers import fixed
 from qe.models.model import Model
@@ -50,7 +51,7 @@ def load_student(
     path: Path, data_root: Path | None = None, overrides: Sequence[str] = (), resources: Path | None = None
 ) -> Experiment:
     """The student's experiment file, with data in memory; `resources` is the bundle if it names none."""
-    content, files = read(path, data_root)
+    content, files = on_extended(read_mapping(path, "experiment file"), path, data_root)
     content["dataset"] = {"format": IN_MEMORY, "path": "."}
     if resources is not None and path == STUDENTS["words"]:
         bundle = Bundle(resources)
