@@ -1,6 +1,5 @@
 """Files of human judgements: WMT's ranking CSV, tables of ranks, pairwise counts; plain or gzip."""
 
-import csv
 import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -15,6 +14,7 @@ from features.basics.errors import InputError
 from features.basics.numerals import integer, natural
 from features.basics.progress import Progress, silent
 from features.storage.files import read_lines
+from qe.data.delimited import Dialect, Record
 from qe.data.headers import key_of
 from qe.data.score_files import is_comet
 from qe.data.score_tables import SEGMENT, SYSTEM
@@ -38,20 +38,10 @@ class JudgementFormat(ABC):
         """Adds the judgements of a plain or gzip file; raises InputError, with the line, for invalid rows."""
 
 
-def rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """(line, cells) of a table, the header first; raises InputError for broken quoting of CSV."""
-    lines = (line + "\n" for line in read_lines(path))
-    if delimiter == ",":
-        reader = csv.reader(lines, strict=True)
-    else:
-        reader = csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE, strict=True)
-    before = 0
-    try:
-        for cells in reader:
-            yield before + 1, cells
-            before = reader.line_num
-    except csv.Error as error:
-        raise InputError(f"broken CSV ({error})", location=f"{path}:{before + 1}") from None
+def rows(path: Path, delimiter: str) -> Iterator[Record]:
+    """(line, cells) of a table, the header first; raises InputError for quotes that are no CSV."""
+    kind = "csv" if delimiter == "," else "tsv"
+    return Dialect(kind, delimiter, quoting=kind == "csv").records(read_lines(path), path)
 
 
 def first_line_of(path: Path) -> str:

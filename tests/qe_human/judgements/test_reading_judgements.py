@@ -169,7 +169,7 @@ def test_places_left_empty_and_systems_never_compared(tmp_path: Path) -> None:
         (lambda row: row + ",1", "judged.csv:3: expected 21 columns"),
         (lambda row: row.rpartition(",")[0], "judged.csv:3: expected 21 columns"),
         (lambda row: row.replace(",b,", ",  ,"), "judged.csv:3: a system without a name"),
-        (lambda row: row.replace(",b,", ',"b,'), "judged.csv:3: broken CSV"),
+        (lambda row: row.replace(",b,", ',"b,'), "judged.csv:3: not valid CSV"),
     ],
 )
 def test_bad_rows_of_wmt_csv(tmp_path: Path, change: Callable[[str], str], message: str) -> None:
