@@ -25,6 +25,8 @@ _HALF = np.uint64(0xFFFFFFFF)
 _MIN_POISSON_ROWS = 64  # fewer rows are drawn one by one
 _CUTS = 24
 _UNROLLED = 8  # comparisons that compilers vectorise
+_CHOICES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(float)
+_EIGHTS = 32  # of rows whose sums are held at a time: a multiple of 8, the bytes of a random word
 _SPREAD = 3.0  # standard deviations that the Poisson sum stays below n
 
 
@@ -90,11 +92,13 @@ def bootstrap_sums(statistics: FloatArray, samples: int, seed: int) -> FloatArra
 
 def coin_sums(differences: FloatArray, samples: int, seed: int) -> FloatArray:
     """(samples, k): per shuffle, the sum of the rows of (n, k) differences that are swapped."""
-    blocks = sample_blocks(samples, 8 * len(differences))
-    return np.concatenate([
-        np.ascontiguousarray(coin_rows(len(differences), seed, first, last).T) @ differences
-        for first, last in blocks
-    ])  # fmt: skip
+    n, k = differences.shape
+    eights = np.zeros((-(-n // 8), 8, k))
+    eights.reshape(-1, k)[:n] = differences
+    sums = np.zeros((samples, k))
+    for first in range(0, len(eights), _EIGHTS):
+        _add_swapped(_CHOICES @ eights[first : first + _EIGHTS], first, seed, sums)
+    return sums
 
 
 def every_choice(choices: FloatArray) -> FloatArray:
@@ -103,6 +107,20 @@ def every_choice(choices: FloatArray) -> FloatArray:
     for alternatives in choices:
         sums = (sums[:, None, :] + alternatives[None, :, :]).reshape(-1, choices.shape[2])
     return sums
+
+
+@numba.njit(cache=True, nogil=True)
+def _add_swapped(choices: Any, first: int, seed: int, sums: Any) -> None:
+    """Adds one of the 256 sums (m, 256, k) of each eight rows to each shuffle, by bits as in `coin_rows`."""
+    bits = np.uint64(0)
+    for s in range(len(sums)):
+        key = stream(seed, s)
+        for i in range(len(choices)):
+            if i % 8 == 0:
+                bits = word(key, (first + i) // 8)
+            chosen = (bits >> np.uint64(8 * (i % 8))) & np.uint64(255)
+            for c in range(sums.shape[1]):
+                sums[s, c] += choices[i, chosen, c]
 
 
 @numba.njit(cache=True, nogil=True)
