@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray, row_index
-from features.basics.errors import InputError
 from features.basics.numerals import natural
 from features.core.columns import Column, ColumnExtractor, ColumnGroups, without_empty
 from features.core.segments import Segments
 from features.decoder_output.statistics import longest_run
-from features.resources.aligner import Aligner, Posteriors, Symmetrization, check_symmetrization
+from features.resources.aligner import Aligner, Posteriors, Symmetrization
 from features.text.links import Links
 from features.text.tokens import Tokens, ratio, segment_max, segment_mean, segment_min, segment_sum
 
@@ -52,13 +51,6 @@ class AlignmentFeatures(ColumnExtractor):
     links: Literal["aligner", "column"] = "aligner"
     symmetrization: Symmetrization = "grow-diag-final-and"
     classes: Literal["universal", "coarse"] = "universal"
-
-    def __post_init__(self) -> None:
-        check_symmetrization(self.symmetrization)
-        if self.links not in ("aligner", "column"):
-            raise InputError(f"links must be 'aligner' or 'column', but got {self.links!r}")
-        if self.classes not in ("universal", "coarse"):
-            raise InputError(f"classes must be 'universal' or 'coarse', but got {self.classes!r}")
 
     def column_groups(self) -> ColumnGroups:
         return [(COLUMNS, self._batch)]

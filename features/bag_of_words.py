@@ -13,7 +13,6 @@ from scipy.sparse.linalg import lsqr
 
 from features.basics.array_types import FloatArray, offsets_of, row_index, rows_of
 from features.basics.distinct import find
-from features.basics.errors import InputError
 from features.basics.hints import Count, Positive
 from features.core.extractor import Feature, FittedExtractor
 from features.core.segments import Segments
@@ -216,10 +215,6 @@ class BagOfWords(FittedExtractor):
     penalty: Positive = 3.0
     minimum: Count = 2
     models: Mapping[str, BagRegression] | None = field(default=None, init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        if not self.penalty > 0:
-            raise InputError(f"`penalty` must be above 0, but got {self.penalty}")
 
     @property
     def features(self) -> Sequence[Feature]:

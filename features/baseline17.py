@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError
 from features.core.columns import Column, ColumnExtractor, ColumnGroups
 from features.core.segments import Segments
 from features.resources.language_model import LanguageModel
@@ -47,10 +46,6 @@ class Baseline17(ColumnExtractor):
     source_ngrams: NgramCounts
     lexicon_source_to_target: Lexicon
     compat: Literal["none", "quest"] = "none"
-
-    def __post_init__(self) -> None:
-        if self.compat not in ("none", "quest"):
-            raise InputError(f"compat must be 'none' or 'quest', but got {self.compat!r}")
 
     def column_groups(self) -> ColumnGroups:
         return [(COLUMNS, self._batch)]

@@ -46,6 +46,7 @@ class Columns(Extractor):
     min_rows: Count = 5
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         columns = [*self.names, *self.categories]
         if not columns:
             raise InputError("`columns` names no column", remedy="give `names`, `categories` or both")

@@ -10,7 +10,7 @@ import regex
 from numpy.typing import NDArray
 
 from features.basics.array_types import BoolArray, FloatArray
-from features.basics.errors import InputError, unknown_name
+from features.basics.errors import InputError
 from features.basics.numerals import real
 from features.core.columns import Column, ColumnExtractor, ColumnGroups
 from features.core.segments import Segments
@@ -295,10 +295,6 @@ class Decoder(ColumnExtractor):
 
     marker: Marker = "bpe"
     steps: Sequence[Literal["entropy", "highest"]] = ()
-
-    def __post_init__(self) -> None:
-        if self.marker not in ("bpe", "sentencepiece"):
-            raise unknown_name("marker", self.marker, ("bpe", "sentencepiece"))
 
     def column_groups(self) -> ColumnGroups:
         of_steps = (column for step in dict.fromkeys(self.steps) for column in STEP_COLUMNS[step])

@@ -118,6 +118,7 @@ class Encoder(FittedExtractor):
     _copy: Path | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.layers and not self.prediction:
             raise InputError(
                 "`layers` are read for the prediction alone, but `prediction` is off",

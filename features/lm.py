@@ -156,10 +156,6 @@ class LanguageModelScores(ColumnExtractor):
     orders: Literal["papers", "all"] = "papers"
     probabilities: bool = False
 
-    def __post_init__(self) -> None:
-        if self.orders not in ("papers", "all"):
-            raise InputError(f"orders must be 'papers' or 'all', but got {self.orders!r}")
-
     def column_groups(self) -> ColumnGroups:
         return [
             (model.columns(self.orders, self.probabilities), partial(self._scored, model)) for model in MODELS

@@ -236,6 +236,7 @@ class PhraseTableFeatures(ColumnExtractor):
     options: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.phrase_table.units != self.units:
             raise InputError(
                 f"units are `{self.units}`, but the phrases of the table are of `{self.phrase_table.units}`",

@@ -43,13 +43,10 @@ class Precomputed(Extractor):
     _features: list[Feature] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not self.files:
             raise InputError(
                 "precomputed features need `files`", remedy="for example {train: FILE, test: FILE}"
-            )
-        if isinstance(self.columns, str) and self.columns not in ("baseline17", "header"):
-            raise InputError(
-                f"columns must be 'baseline17', 'header' or a list of names, but got {self.columns!r}"
             )
 
     @property

@@ -80,9 +80,6 @@ class WordNetwork(TwoSides):
             raise InputError(
                 "word_network learns from words of the target", remedy="set labels: post_edit or word_tags"
             )
-        for name in ("networks", "epochs"):
-            if getattr(self, name) < 1:
-                raise InputError(f"`{name}` must be 1 or more, but got {getattr(self, name)}")
 
     @property
     def features(self) -> Sequence[Feature]:

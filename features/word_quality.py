@@ -10,7 +10,7 @@ from annotated_types import Ge
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray, row_index
-from features.basics.errors import InputError, unknown_name
+from features.basics.errors import InputError
 from features.basics.hints import Count, Positive, Seed
 from features.core.extractor import Extractor, Feature
 from features.core.out_of_fold import ResourceLookup, in_groups
@@ -95,8 +95,7 @@ class WordQuality(Knowing, ResourceLookup, WordLevelExtractor):
         return JudgedWords if any(judgements(settings)) else cls
 
     def __post_init__(self) -> None:
-        if self.labels not in ("post_edit", "word_tags"):
-            raise unknown_name("labels", self.labels, ("post_edit", "word_tags"))
+        super().__post_init__()
         check_texts(self.texts)
         if self.use != "auto":
             unknown = sorted(set(self.use) - set(OPTIONAL))

@@ -237,10 +237,8 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
                 raise unknown_name(
                     "argument", key, [k for k in named if k not in ("self", "cls")], location=name
                 )
-        hints = _hints(function)
-        for key, value in signature.bind(*args, **kwargs).arguments.items():
-            if key in hints and key in named and not accepts(hints[key], value):
-                raise _refused(key, value, hints[key], name)
+        hints = {key: hint for key, hint in _hints(function).items() if key in named}
+        check_values(name, hints, signature.bind(*args, **kwargs).arguments)
         try:
             return function(*args, **kwargs)
         except InputError as error:
@@ -252,13 +250,17 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     return called
 
 
-def _refused(key: str, value: Any, hint: Any, location: str) -> InputError:
-    if get_origin(hint) is Literal and isinstance(value, str):
-        return unknown_name(key, value, get_args(hint), location=location)
-    return InputError(
-        f"`{key}` must be {described(hint).replace('null', 'None')}, but got {quoted(value)}",
-        location=location,
-    )
+def check_values(location: str, hints: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    """Raises InputError for the first value, by its name, that is not of its hinted type and range."""
+    for name, hint in hints.items():
+        if name not in values or accepts(hint, value := values[name]):
+            continue
+        if get_origin(hint) is Literal and isinstance(value, str):
+            raise unknown_name(name, value, get_args(hint), location=location)
+        # A class that is not checked in settings of YAML makes no mistake there.
+        unfit = (name, f"must be {described(hint)}, but got {quoted(value)}")
+        place, problem = next(mistakes(value, hint, name), unfit)
+        raise InputError(f"`{place}` {problem.replace(' or null,', ' or None,')}", location=location)
 
 
 @functools.cache

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from features.basics.array_types import row_index, rows_of
-from features.basics.errors import InputError, unknown_name
+from features.basics.errors import InputError
 from features.basics.threads import cores
 from features.core.extractor import Extractor
 from features.core.out_of_fold import ResourceLookup, in_groups
@@ -275,8 +275,7 @@ class TwoSides(Knowing, ResourceLookup):
     _extension: Extension | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.labels not in LABELS:
-            raise unknown_name("labels", self.labels, LABELS)
+        super().__post_init__()
         check_texts(self.texts)
 
     @classmethod

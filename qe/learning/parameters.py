@@ -1,11 +1,12 @@
 """Parameters of learners and selectors: names, types and ranges, checked before fitting."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
+from annotated_types import MinLen
 from sklearn.base import BaseEstimator
 
 from features.basics.catalogue import Catalogue
@@ -15,6 +16,9 @@ from features.basics.plugins import missing
 from qe.config.distributions import parse_space
 
 _NOT_IN_YAML = ("callable", "random", "RandomState", "ndarray")  # types that scikit-learn accepts in addition
+
+
+Grid = Mapping[str, Annotated[Sequence[Any], MinLen(1)]]  # parameter -> values to try
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError, unknown_name
+from features.basics.errors import InputError
 from features.basics.hints import Share
 from features.comparisons.comparison import TextComparison, smoothed_precision
 from features.core.extractor import Extractor, Feature, FittedExtractor
@@ -175,10 +175,6 @@ class EditDistance(Extractor):
     target_index: CorpusIndex
     characters: Literal["of_nearest_words", "nearest"] = "of_nearest_words"
 
-    def __post_init__(self) -> None:
-        if self.characters not in _CHARACTERS:
-            raise unknown_name("`characters`", self.characters, _CHARACTERS)
-
     @property
     def features(self) -> Sequence[Feature]:
         features = list[Feature]()
@@ -229,6 +225,7 @@ class SkipGrams(Extractor):
     penalty: Share = 0.5
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for pattern in self.patterns:
             if not pattern or {pattern[0], pattern[-1]} != {"1"} or set(pattern) - {"0", "1"}:
                 raise InputError(

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Final, Literal
 
-from features.basics.errors import unknown_name
 from features.syntax.trees import Trees
 from features.text.annotation import Annotated
 from qe_papers.extractors.trees import PHRASES, is_phrase
@@ -300,10 +299,6 @@ class Subjects(AnnotationFamily):
     plain: ClassVar[str] = "what the subjects of the clauses are"
 
     parser: Literal["dependencies", "constituents"] = "dependencies"
-
-    def __post_init__(self) -> None:
-        if self.parser not in ("dependencies", "constituents"):
-            raise unknown_name("subjects by", self.parser, ("dependencies", "constituents"))
 
     stem = "subjects"
     measures = tuple(

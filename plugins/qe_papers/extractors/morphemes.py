@@ -36,6 +36,7 @@ class MorphemeFeatures(ColumnFamily):
     morpheme_lexicon_target_to_source: Lexicon
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for entry in fields(self):
             part: Morphemes | LanguageModel | Lexicon = getattr(self, entry.name)
             if not (isinstance(part, Morphemes) or "morphemes" in part.settings):

@@ -172,6 +172,7 @@ class PhraseTemplates(WithBackTranslation, FittedExtractor):
     model: Learned | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.bad == self.good:
             raise InputError(f"`bad` and `good` must differ, but both are {self.bad}")
 

@@ -81,6 +81,7 @@ class PosSequences(ColumnFamily):
     below: Sequence[Count] = ()
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for entry in fields(self):
             if entry.name != "below" and "layer" not in getattr(self, entry.name).settings:
                 raise InputError(

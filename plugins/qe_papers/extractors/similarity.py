@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import unknown_name
 from features.basics.hints import Count, Share
 from features.core.extractor import Extractor, Feature
 from features.core.segments import Segments
@@ -95,12 +94,10 @@ class Similarity(Extractor):
     penalty: Share = 0.5
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for order in (*self.okapi_orders, *self.matching_orders):
             self.source_ngram_documents.check(order)
             self.target_ngram_documents.check(order)
-        for weighting in self.weightings:
-            if weighting not in WEIGHTINGS:
-                raise unknown_name("weighting", weighting, WEIGHTINGS)
 
     @property
     def features(self) -> Sequence[Feature]:

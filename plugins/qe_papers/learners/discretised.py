@@ -14,7 +14,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError, unknown_name
+from features.basics.errors import InputError
 from features.basics.hints import Positive, Seed
 from qe.config.distributions import Choice, Distribution
 from qe.learning.learner import Learner
@@ -72,8 +72,6 @@ class DiscretisedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(listed)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        if self.output not in ("expected", "most_likely"):
-            raise unknown_name("output", self.output, ("expected", "most_likely"))
         X, y = training_data(self, X, y)
         weights = relative_weights(sample_weight, len(y))
         steps = np.floor(y / self.interval + 0.5).astype(np.int64)
@@ -121,10 +119,6 @@ class DiscretisedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             FlatTrees(**self.model_).check_arrays(self.n_features_in_)
 
     def _make(self) -> Any:
-        if self.classifier not in _CLASSIFIERS:
-            raise InputError(
-                f"unknown classifier '{self.classifier}'", remedy=f"known: {', '.join(_CLASSIFIERS)}"
-            )
         kind, defaults = _CLASSIFIERS[self.classifier]
         params = {**defaults, **(self.classifier_params or {})}
         if self.classifier in ("tree", "forest", "svm", "logistic"):

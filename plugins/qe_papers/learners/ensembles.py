@@ -164,7 +164,6 @@ class RescaledRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(f"`low < high` must hold, but got (low={self.low}, high={self.high})")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        self.check_parameters()
         X, y = training_data(self, X, y)
         member = make_members([self.member or {"kind": "svr_rbf"}], self.seed)[0]
         self.member_ = fit_member(member, X, y, sample_weight)  # raises InputError early

@@ -14,7 +14,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVR
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError, unknown_name
+from features.basics.errors import InputError
 from features.basics.hints import Folds, Inner, NotNegative, Positive, Seed, Share
 from qe.config.distributions import Choice, Distribution, FloatRange
 from qe.learning.boosting import REPRODUCIBLE, BoostedTrees
@@ -110,8 +110,6 @@ class ImportanceWeightedSvr(RegressorMixin, BaseEstimator):  # type: ignore[misc
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         X, y = training_data(self, X, y)
         weights = relative_weights(sample_weight, len(y))
-        if self.importance not in ("elastic_net", "lightgbm", "both"):
-            raise unknown_name("importance", self.importance, ("elastic_net", "lightgbm", "both"))
         shares = []
         if self.importance != "lightgbm":
             model = ElasticNet(alpha=self.alpha, l1_ratio=self.l1_ratio, max_iter=20_000)
@@ -223,7 +221,6 @@ class SvrChosenBySupport(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 raise InputError(f"`{name}` must be [low, high] with low <= high, but got {list(limits)}")
 
     def fit(self, X: Any, y: Any) -> Self:
-        self.check_parameters()
         X, y = training_data(self, X, y)
         if len(y) < _LEAST_SUPPORT:
             raise InputError(f"a choice of parameters needs {_LEAST_SUPPORT} rows, but got {len(y)}")

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import unknown_name
 from features.basics.hints import Count, Positive
 from qe.config.distributions import Choice, Distribution
 from qe.learning.learners.checks import training_data
@@ -52,8 +51,6 @@ class CorrelationBased(Selector):
 
     def fit(self, X: Any, y: Any) -> Self:
         X, y = training_data(self, X, y)
-        if self.search not in ("best_first", "greedy_stepwise"):
-            raise unknown_name("search", self.search, ("best_first", "greedy_stepwise"))
         if self.interval is None:
             with_label, among = correlations(X, y), np.stack([correlations(X, column) for column in X.T])
         else:

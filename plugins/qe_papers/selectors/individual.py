@@ -1,6 +1,6 @@
 """Features by their merit one by one: greedy, by frequency over folds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -10,11 +10,12 @@ from features.basics.errors import InputError
 from features.basics.hints import Count, Folds, Inner, Share
 from qe.config.distributions import Distribution, FloatRange, IntRange
 from qe.learning.learners.checks import training_data
-from qe.learning.learners.ensembles import grid_points
+from qe.learning.learners.ensembles import grid_points, make_members
+from qe.learning.parameters import Grid
 from qe.learning.selector import SELECTORS, Selector
 from qe.learning.selectors.columns import LearnerConfig, MetricName, SelectorConfig, correlations, never_empty
 from qe.learning.selectors.greedy import Judge, splits
-from qe.learning.selectors.paths import estimator_of, forward_path, predictions_of
+from qe.learning.selectors.paths import forward_path, predictions_of
 
 
 @dataclass(repr=False, eq=False)
@@ -54,12 +55,11 @@ class GreedyIndividual(Selector):
     label_sign: float = 1.0
     validation: Inner | None = None
     step: Count = 1
-    grid: Mapping[str, Sequence[Any]] | None = None
+    grid: Grid | None = None
 
     def fit(self, X: Any, y: Any) -> Self:
-        self.check_parameters()
-        combinations = grid_points(self.grid)
         X, y = training_data(self, X, y)
+        combinations = grid_points(self.grid)
         parts = splits(len(y), self.folds, False, self.validation)
         judge = Judge.make(self.metric, y, parts, self.label_sign)
         self.individual_ = judge.scores(forward_path(X, y, parts, self.learner).candidates())
@@ -85,16 +85,12 @@ class GreedyIndividual(Selector):
         return self
 
     def check_parameters(self) -> None:
-        if self.grid and self.learner is None:
+        if not self.grid:
+            return
+        if self.learner is None:
             raise InputError("`grid` needs a `learner`", remedy="give `learner: {kind: svr_rbf}`, or no grid")
-        for name, values in (self.grid or {}).items():
-            if isinstance(values, str) or not isinstance(values, Sequence) or not values:
-                raise InputError(f"`grid.{name}` must be a list of values, but got {values!r}")
-        for params in grid_points(self.grid) if self.grid else ():
-            try:
-                estimator_of({**(self.learner or {}), **params})
-            except TypeError as error:
-                raise InputError(f"`grid`: {error}") from None
+        for params in grid_points(self.grid):
+            make_members([{**self.learner, **params}], 0)
 
 
 @dataclass(repr=False, eq=False)

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from features.basics.array_types import BoolArray, FloatArray, IntArray, offsets_of
-from features.basics.errors import InputError, unknown_name
+from features.basics.errors import InputError
 from features.basics.hints import Count, Folds, Inner, NotNegative, Threads
 from features.basics.threads import cores
 from qe.config.distributions import Choice, Distribution
@@ -239,12 +239,6 @@ class SubsetSearch(Selector):
     def _search(self, X: FloatArray, y: FloatArray, among: BoolArray) -> None:
         columns, parts = np.flatnonzero(among), splits(len(y), self.folds, self.one_split, self.validation)
         k = len(columns)
-        if self.search not in ("auto", "exhaustive", "beam"):
-            raise unknown_name("search", self.search, ("auto", "beam", "exhaustive"))
-        if self.metric not in METRIC_CODES:
-            raise InputError(
-                f"cannot optimise '{self.metric}'", remedy=f"known: {', '.join(sorted(METRIC_CODES))}"
-            )
         max_subsets = _MOST_EXHAUSTIVE if self.learner is None else _MOST_REFITTED
         if self.search == "exhaustive" and k > max_subsets:
             raise InputError(f"2^{k} subsets are too many", remedy="use `search: beam`, or select before")

