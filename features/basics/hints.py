@@ -250,6 +250,13 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     return called
 
 
+def check_parameters(made: Any, values: Mapping[str, Any]) -> None:
+    """Raises InputError for a parameter of an object that is not of its annotated type and range."""
+    kind = type(made)
+    changed = {name: value for name, value in values.items() if value is not getattr(kind, name, kind)}
+    check_values(kind.__name__, {**_hints(kind.__init__), **getattr(kind, "stated", {})}, changed)
+
+
 def check_values(location: str, hints: Mapping[str, Any], values: Mapping[str, Any]) -> None:
     """Raises InputError for the first value, by its name, that is not of its hinted type and range."""
     for name, hint in hints.items():

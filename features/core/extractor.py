@@ -3,16 +3,15 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, fields
-from functools import cache
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Final, Literal, Self, TypeVar, get_type_hints
+from typing import Any, ClassVar, Final, Literal, Self, TypeVar
 
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
-from features.basics.hints import check_values
+from features.basics.hints import check_parameters
 from features.core.segments import Segments
 
 Learned = TypeVar("Learned")
@@ -81,7 +80,7 @@ class Extractor(ABC):
 
     def __post_init__(self) -> None:
         """Raises InputError for a parameter that is not of its annotated type and range."""
-        check_values(type(self).__name__, _parameters(type(self)), vars(self))
+        check_parameters(self, vars(self))
 
     @classmethod
     def for_settings(cls, settings: Mapping[str, Any]) -> "type[Extractor]":
@@ -130,12 +129,6 @@ class Extractor(ABC):
     def checksums(self) -> Mapping[str, str]:
         """File that it reads itself -> SHA-256, for the recipe."""
         return {}
-
-
-@cache
-def _parameters(kind: type[Any]) -> dict[str, Any]:
-    hints = get_type_hints(kind, include_extras=True)
-    return {entry.name: hints[entry.name] for entry in fields(kind) if entry.init}
 
 
 class FittedExtractor(Extractor):

@@ -103,8 +103,11 @@ def _is_new(path: Path, verbs: tuple[str, ...], earlier_files: Iterable[str]) ->
         return False
     if any(next(path.glob(pattern), None) for pattern in earlier_files):
         return False
-    if (name := unexpected_file(path)) is not None:
-        raise InputError(f"holds {name!r} and no output of `qe {verbs[0]}`", location=path, remedy=_REMEDY)
+    names = sorted(left.name for left in path.iterdir()) if path.is_dir() else []
+    for name in names:
+        if not _is_empty_own(path / name):
+            problem = f"holds {name!r} and no output of `qe {verbs[0]}`"
+            raise InputError(problem, location=path, remedy=_REMEDY)
     return True
 
 
@@ -115,14 +118,6 @@ def owner_of(path: Path) -> str | None:
     except OSError:
         return None
     return content.strip().removeprefix("qe ") or None
-
-
-def unexpected_file(path: Path) -> str | None:
-    """The first name in a folder that is no verb's lock, if any."""
-    if not path.is_dir():
-        return None
-    names = sorted(left.name for left in path.iterdir())
-    return next((name for name in names if not _is_empty_own(path / name)), None)
 
 
 def _is_empty_own(path: Path) -> bool:

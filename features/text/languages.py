@@ -29,7 +29,7 @@ def language_code(tag: str) -> str:
         raise InputError(
             f"unknown language code {tag!r}", remedy="put it in quotes: YAML reads `no` as false"
         )
-    code = re.split("[-_]", tag)[0].lower() if _TAG.fullmatch(tag) and is_language_tag(tag) else tag
+    code = re.split("[-_]", tag)[0].lower() if _TAG.fullmatch(tag) and _language(tag) else tag
     if code in _IN_USE or _language(code) == code:
         return code
     if re.fullmatch("[a-z]{3}", code) and Language.get(code, normalize=False).is_valid():

@@ -205,7 +205,7 @@ class AuxiliaryReader:
         result, notes = [], []
         for number, section in enumerate(self.plan.experiment.auxiliary_datasets, start=1):
             place, experiment = f"dataset.{number}", self.plan.experiment
-            dataset = reading.read_dataset(experiment, section, place, self.plan.table_columns)
+            dataset = reading.read_dataset(experiment, section, self.plan.table_columns)
             if experiment.annotations or experiment.translations:
                 dataset = reading.translated(dataset, experiment, self.cache, self.progress)
             try:

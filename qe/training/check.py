@@ -107,7 +107,8 @@ def _check_dataset(section: DatasetSection, place: str) -> Iterator[str]:
     for error in option_errors(section.format, section.options()):
         text = _placed("dataset", error)
         yield text if place == "dataset" else place + text.removeprefix("dataset")
-    yield from _checked(place, lambda: check_path(section, place))
+    if not section.path.exists():
+        yield f"{place}.path: no such dataset: {section.path}; check it, or --data-root"
 
 
 def _check_programs(experiment: Experiment) -> Iterator[str]:
@@ -325,13 +326,6 @@ def _check_search(experiment: Experiment) -> Iterator[str]:
                 yield f"search.sampler: a grid of {points:,} points; at most {MAX_POINTS:,} can be tried"
         except InputError as error:
             yield _placed("search.sampler", error)
-
-
-def check_path(section: DatasetSection, place: str) -> None:
-    if not section.path.exists():
-        raise InputError(
-            f"no such dataset: {section.path}", location=f"{place}.path", remedy="check it, or --data-root"
-        )
 
 
 def _checked(place: str, rule: Callable[[], object]) -> Iterator[str]:

@@ -25,7 +25,6 @@ from qe.data.dataset import Dataset, LabelScale, Split, concatenate
 from qe.data.folds import Fold, groups_of, make_folds
 from qe.data.format import make_format, option_names
 from qe.resources.bundle_source import OWN_CORPUS, corpus_absent, rows_of_own_corpus
-from qe.training.check import check_path
 from qe.training.plan import Plan
 
 SET_ASIDE = "{} training segments were set aside to calibrate prediction intervals, and not learned from"
@@ -35,7 +34,6 @@ _NO_LETTER = re.compile(r"[\W_]+")
 def read_dataset(
     experiment: Experiment,
     section: DatasetSection | None = None,
-    place: str = "dataset",
     columns: TableColumns | None = None,
 ) -> Dataset:
     """The experiment's first dataset, or that of a section, tokenized. Raises InputError for its mistakes.
@@ -43,7 +41,6 @@ def read_dataset(
     `columns` are those of the user's table that features read; default: the experiment's.
     """
     section = experiment.dataset if section is None else section
-    check_path(section, place)
     options, weights = section.options(), experiment.weights
     if (
         isinstance(weights, WeightsSection)

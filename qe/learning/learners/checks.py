@@ -1,8 +1,7 @@
 """Checks of inputs and weights, and cross-fitted predictions of training rows."""
 
 from collections.abc import Iterator
-from functools import cache
-from typing import Any, get_type_hints
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,7 +9,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from features.basics.array_types import FloatArray, IntArray
-from features.basics.hints import check_values
+from features.basics.hints import check_parameters
 
 
 def training_data(estimator: BaseEstimator, X: Any, y: Any) -> tuple[FloatArray, FloatArray]:
@@ -18,17 +17,11 @@ def training_data(estimator: BaseEstimator, X: Any, y: Any) -> tuple[FloatArray,
 
     Raises InputError for a parameter that is not of its annotated type and range, and by `check_parameters`.
     """
-    kind = estimator.__class__
-    check_values(kind.__name__, _hints(kind), estimator.get_params(deep=False))
+    check_parameters(estimator, estimator.get_params(deep=False))
     if hasattr(estimator, "check_parameters"):
         estimator.check_parameters()
     X, y = validate_data(estimator, X, y, dtype=np.float64, y_numeric=True)
     return np.ascontiguousarray(X), np.asarray(y, np.float64)
-
-
-@cache
-def _hints(kind: type[Any]) -> dict[str, Any]:
-    return {**get_type_hints(kind.__init__, include_extras=True), **getattr(kind, "stated", {})}
 
 
 def relative_weights(sample_weight: Any, n: int) -> FloatArray:
