@@ -250,9 +250,9 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     return called
 
 
-def check_parameters(made: Any, values: Mapping[str, Any]) -> None:
+def check_parameters(instance: Any, values: Mapping[str, Any]) -> None:
     """Raises InputError for a parameter of an object that is not of its annotated type and range."""
-    kind = type(made)
+    kind = type(instance)
     changed = {name: value for name, value in values.items() if value is not getattr(kind, name, kind)}
     check_values(kind.__name__, {**_hints(kind.__init__), **getattr(kind, "stated", {})}, changed)
 
