@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from features.resources.aligner import SYMMETRIZATIONS, Aligner, check_symmetrization
+from features.resources.aligner import SYMMETRIZATIONS, Aligner
 from features.resources.lexicon import NULL, Lexicon
 from features.resources.phrase_table import PhraseTable
 from features.storage.files import read_lines
@@ -78,7 +78,7 @@ def model1_links(lexicon: Lexicon, source: Tokens, target: Tokens) -> Links:
 def report(aligner: Aligner, source: Tokens, target: Tokens, gold: Gold, model1: float) -> None:
     posteriors = aligner.posteriors(source, target)
     for name in SYMMETRIZATIONS:
-        print_score(name, posteriors.links(check_symmetrization(name)), gold, model1)
+        print_score(name, posteriors.links(name), gold, model1)
 
 
 def compare(corpus: ParallelCorpus, folder: Path, eflomal: bool = False) -> Aligner:

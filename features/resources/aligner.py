@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice, pairwise
-from typing import Any, ClassVar, Literal, NamedTuple, cast, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numba
 import numpy as np
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from scipy.special import digamma
 
 from features.basics.array_types import offsets_of
-from features.basics.errors import unknown_name
 from features.basics.hints import Count
 from features.basics.progress import Progress, silent
 from features.basics.threads import side_by_side
@@ -92,7 +91,6 @@ class Posteriors:
         if symmetrization == "posterior":
             mask = np.asarray(self.link_probability() >= self.threshold)
         else:
-            check_symmetrization(symmetrization)
             forward, backward = np.zeros(len(self.forward), bool), np.zeros(len(self.forward), bool)
             _best(self.offsets, self.lengths, self.widths, self.forward, self.forward_null, forward, True)
             _best(self.offsets, self.lengths, self.widths, self.backward, self.backward_null, backward, False)
@@ -247,12 +245,6 @@ class _Pairs(NamedTuple):
         s, t = self.source.offsets[[first, last]], self.target.offsets[[first, last]]
         sides = _slice(self.source, first, last), _slice(self.target, first, last)
         return _Pairs(*sides, self.source_strings[slice(*s)], self.target_strings[slice(*t)])
-
-
-def check_symmetrization(name: str) -> Symmetrization:
-    if name not in SYMMETRIZATIONS:
-        raise unknown_name("symmetrisation", name, SYMMETRIZATIONS)
-    return cast(Symmetrization, name)
 
 
 def align_lines(

@@ -8,7 +8,7 @@ import math
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from features.basics.errors import InputError, known_name
 from features.basics.progress import Progress
@@ -252,14 +252,14 @@ def align(
       -o, --output FILE  File of links (Pharaoh format). (default: stdout)
     """
     from features.core.bundle import Bundle
-    from features.resources.aligner import Aligner, align_lines, check_symmetrization
+    from features.resources.aligner import SYMMETRIZATIONS, Aligner, align_lines
     from features.storage.files import atomic_file
     from features.text import eflomal
     from features.text.corpus import read_pairs
     from features.text.tokenizer import Tokenizer
     from qe.resources.corpora import corpus_of
 
-    method = check_symmetrization(symmetrize)
+    method: Any = known_name("symmetrisation", symmetrize, SYMMETRIZATIONS, location="--symmetrize")
     known_name("aligner", aligner, ("hmm", "eflomal"), location="--aligner")
     if with_corpus and aligner != "eflomal":
         raise InputError("--with-corpus is for eflomal", remedy="add --aligner eflomal")
