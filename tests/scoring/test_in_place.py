@@ -6,7 +6,6 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from openpyxl import load_workbook
 from translate.storage import tmx as toolkit_tmx
 from translate.storage import xliff as toolkit_xliff
 
@@ -229,6 +228,7 @@ def test_cells_that_a_spreadsheet_would_take_for_formulas(demo_model: Path, tmp_
 
 @pytest.mark.parametrize(("name", "content"), [("a.xlf", XLIFF), ("b.tmx", TMX.format(encoding="utf-8"))])
 def test_a_workbook_for_reviewers(demo_model: Path, tmp_path: Path, name: str, content: str) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
     (tmp_path / name).write_text(content.replace("Lu yamu", "=Lu yamu"), "utf-8")
     costs_file(tmp_path)
     files = ("-i", tmp_path / name, "-o", tmp_path / "review.xlsx", "--triage", tmp_path / "costs.yaml")
@@ -237,7 +237,7 @@ def test_a_workbook_for_reviewers(demo_model: Path, tmp_path: Path, name: str, c
         exit_code("score", "-m", demo_model, "-i", tmp_path / name, "-o", tmp_path / "x.jsonl", "--keep") == 0
     )
     expected = [row for row, _ in read_rows(tmp_path / "x.jsonl")]
-    sheet = load_workbook(tmp_path / "review.xlsx").active
+    sheet = openpyxl.load_workbook(tmp_path / "review.xlsx").active
     header, *lines = sheet.iter_rows()
     names = [cell.value for cell in header]
     assert {"id", "source", "target", "score", "action", "flags", "reason"} <= {*names}
@@ -318,9 +318,7 @@ def test_a_workbook_that_would_not_be_the_same_replaces_nothing(
 
 
 def workbook(path: Path, rows: list[list[str]]) -> None:
-    from openpyxl import Workbook
-
-    book = Workbook()
+    book = pytest.importorskip("openpyxl").Workbook()
     for row in rows:
         book.active.append(row)
     book.save(path)
