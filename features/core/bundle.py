@@ -173,8 +173,11 @@ def unknown_part(name: str) -> InputError:
 def resource_parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     """The parameters of a function, or fields of a dataclass, annotated with a Resource class."""
     hints, fixed = get_type_hints(declaration(function)), getattr(function, "keywords", {})
-    free = ((name, hint) for name, hint in hints.items() if name != "return" and name not in fixed)
-    return tuple(name for name, hint in free if inspect.isclass(hint) and issubclass(hint, Resource))
+    return tuple(n for n, hint in hints.items() if n != "return" and n not in fixed and _is_resource(hint))
+
+
+def _is_resource(hint: Any) -> bool:
+    return inspect.isclass(hint) and issubclass(hint, Resource)
 
 
 def plain_parts(kind: type[Resource]) -> Parts:
@@ -185,9 +188,7 @@ def plain_parts(kind: type[Resource]) -> Parts:
 
 def optional_resources(function: Callable[..., Any]) -> tuple[str, ...]:
     hints = {name: get_args(hint) for name, hint in get_type_hints(declaration(function)).items()}
-    optional = ((name, kind) for name, kinds in hints.items() if NoneType in kinds for kind in kinds)
-    resources = (name for name, kind in optional if inspect.isclass(kind) and issubclass(kind, Resource))
-    return tuple(dict.fromkeys(resources))
+    return tuple(name for name, kinds in hints.items() if NoneType in kinds and any(map(_is_resource, kinds)))
 
 
 def with_needs(names: Iterable[str], builders: Builders | None = None) -> list[str]:

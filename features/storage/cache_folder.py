@@ -15,9 +15,9 @@ from features.storage.files import atomic_file
 
 CACHE_TAG = "CACHEDIR.TAG"  # https://bford.info/cachedir/
 _SIGNATURE = "Signature: 8a477f597d28d172789f06886806bc55"
+_MAKER = "# This folder is a cache of qe."
 USER_CACHE = ("XDG_CACHE_HOME", "~/.cache")
 USER_DATA = ("XDG_DATA_HOME", "~/.local/share")
-_MAKER = "# This folder is a cache of qe."
 
 
 def cache_entry(cache: Path, kind: str, name: str) -> Path:

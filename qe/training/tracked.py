@@ -51,6 +51,15 @@ def title(metric: str) -> str:
     return title_of(metric).replace("%", "percent")
 
 
+def started(
+    experiment: Experiment, *, resume: str | None = None, parent: str | None = None
+) -> AbstractContextManager[Run]:
+    """The run of an experiment, as a context manager; it keeps nothing if untracked."""
+    if not experiment.tracking.enabled:
+        return nullcontext(Untracked())
+    return run_of(experiment.run_name, resume=resume, parent=parent, tags=experiment.tracking.tags)
+
+
 def batch(experiments: Sequence[Experiment]) -> AbstractContextManager[Run]:
     """The parent run of several experiments; one that keeps nothing if none of them is tracked."""
     if not any(experiment.tracking.enabled for experiment in experiments):

@@ -3,7 +3,6 @@
 import json
 import time
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,8 +22,7 @@ from qe.display.summary import Printable
 from qe.display.table import Table
 from qe.models.card import Card
 from qe.models.model import Model
-from qe.tracking.runs import Run, Untracked
-from qe.tracking.runs import run as run_of
+from qe.tracking.runs import Run
 from qe.tracking.settings import load_settings
 from qe.training import fitting, reporting, tracked
 from qe.training.objective import FoldData
@@ -142,9 +140,7 @@ def train(
         if state.unchanged:
             report = read_json("the report", output / "report.json", "start again with --overwrite")
             return Outcome(report, Model.load(output / "model"), output, state.run_id or "", unchanged=True)
-        name, tracking = plan.experiment.run_name, plan.experiment.tracking
-        tracked_run = run_of(name, resume=state.run_id, parent=parent, tags=tracking.tags)
-        with tracked_run if tracking.enabled else nullcontext(Untracked()) as run:
+        with tracked.started(plan.experiment, resume=state.run_id, parent=parent) as run:
             state.run_id = run.id or None
             state.write(finished=False)
             data = tracked.log_start(run, prepared)

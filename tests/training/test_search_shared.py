@@ -212,7 +212,7 @@ def test_a_mistake_of_a_helper_is_the_runs(tmp_path: Path) -> None:
     data = {"dataset": {"format": "in_memory", "path": "gone"}}
     plan = check(experiment.from_mapping({**content, **data}, tmp_path), in_memory=True)
     with (
-        pytest.raises(InputError, match="unknown format"),
+        pytest.raises(InputError, match="unknown format 'in_memory'"),
         Helpers(plan, None, tmp_path, 2).working_on("x.journal"),
     ):
         pass

@@ -62,7 +62,7 @@ def test_weights_reach_the_member() -> None:
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"repeats": 0}, "`repeats` must be"),
+        ({"repeats": 0}, "`repeats` must be a whole number from 1, but got 0"),
         ({"member": {"kind": "lightgbm", "random_state": 3}}, "would be the same every time"),
         ({"member": {"alpha": 3}}, "`member` needs a `kind`"),
     ],
@@ -116,8 +116,8 @@ def test_a_metric_that_ranks_sees_which_labels_are_good() -> None:
     ("settings", "message"),
     [
         ({"columns": 17}, "the search needs 17 columns, but there are 6; set `columns`"),
-        ({"grid": {"alpha": 1.0}}, "`grid.alpha` must be"),
-        ({"grid": {"alpha": []}}, "`grid.alpha` must be"),
+        ({"grid": {"alpha": 1.0}}, "`grid.alpha` must be .*, but got 1.0"),
+        ({"grid": {"alpha": []}}, r"`grid.alpha` must be .*, but got \[\]"),
         ({"grid": {"alfa": [1.0]}}, "learner 'ridge': .*alfa"),
     ],
 )

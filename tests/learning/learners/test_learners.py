@@ -366,7 +366,7 @@ def test_cross_fit_never_sees_the_row() -> None:
 @pytest.mark.parametrize(
     ("members", "message"),
     [
-        ([], "`members` must be"),
+        ([], r"`members` must be .*not empty.*, but got \[\]"),
         ([{"alpha": 1}], "`members.0` needs a `kind`"),
         ([{"kind": "rigde"}], "did you mean 'ridge'"),
         ([{"kind": "ridge", "slope": 3}], "slope"),

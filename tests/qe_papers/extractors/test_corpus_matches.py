@@ -75,7 +75,9 @@ def test_least_characters_by_hand() -> None:
     np.testing.assert_allclose(least.extract(batch)[0, :2], [2 / 2, 2 / 7])
     assert "nearest by words" in near.features[1].description
     assert "least character" in least.features[1].description
-    refuses("unknown characters", EditDistance, *sides, characters="all")
+    refuses(
+        "unknown characters 'all'; known: of_nearest_words, nearest", EditDistance, *sides, characters="all"
+    )
 
 
 CORPUS = [line.split() for line in ("a b c d", "a b a b", "c d e", "a", "b c d e f")]

@@ -129,7 +129,7 @@ def test_equal_to_the_definitions(within: str, stem: str, words: list[str]) -> N
 def test_wrong_parameters() -> None:
     refuses("order 5 were not counted", extractor, okapi_orders=(5,))
     documents = NgramDocuments.from_tokens(Tokens.from_lists(CORPUS), order=4)
-    with pytest.raises(InputError, match="`weightings.0` must be"):
+    with pytest.raises(InputError, match="`weightings.0` must be 'one', 'frequency', .*, but got 'log'"):
         Similarity(documents, documents, matching_orders=(4,), weightings=("log",))
     true = NgramDocuments.from_tokens(Tokens.from_lists(CORPUS), order=4, case="true")
     names = Similarity(true, documents, matching_orders=(4,)).names
