@@ -17,8 +17,9 @@ import numpy as np
 
 from features.basics.assignments import configured
 from qe_human.human import CORRELATIONS, Human
-from qe_human.metric_evaluation.comparison import Settings, compare
+from qe_human.metric_evaluation.comparison import compare
 from qe_human.metric_evaluation.reading import Evaluation, Metric
+from qe_human.settings import CorrelationSettings
 
 Array = np.ndarray[Any, Any]
 NAMES = (
@@ -63,7 +64,7 @@ def rejected(name: str, law: str, exchange: str | None, arguments: argparse.Name
         segments, systems = (tuple(map(str, range(size))) for size in people.shape)
         metrics = tuple(Metric(f"m{i}", table) for i, table in enumerate(scores))
         evaluation = Evaluation("simulated", Human(systems, segments, people), metrics)
-        settings = Settings(samples=0, permutations=199, seed=number, exchange=exchange)
+        settings = CorrelationSettings(samples=0, permutations=199, seed=number, exchange=exchange)
         (one,) = compare(name, configured(CORRELATIONS, name), evaluation, settings).tests.values()
         hits += one.result.p <= 0.05
     return hits / arguments.simulations

@@ -29,7 +29,6 @@ from numpy.typing import NDArray
 from qe.evaluation.evaluate import DEFAULT_METRICS
 from qe.statistics.comparisons import Comparisons, Scored, VirtualScores
 from qe.statistics.draws import Levels
-from qe.statistics.family import ResamplingSettings, Test
 from qe.statistics.intervals import (
     bca_interval,
     jackknife_interval,
@@ -38,6 +37,7 @@ from qe.statistics.intervals import (
     zou_interval,
 )
 from qe.statistics.metric import METRICS, Metric
+from qe.statistics.settings import ResamplingSettings, Test
 
 Floats = NDArray[np.float64]
 Labels = tuple[Floats, dict[str, Floats]]
@@ -86,7 +86,7 @@ def simulate(null: str, n: int, seed: int) -> dict[str, Any]:
     drawn = scored.resampled(levels, SAMPLES, seed)
 
     def tested(sides: dict[str, Floats], test: Test) -> dict[str, float]:
-        how = ResamplingSettings(test, samples=SAMPLES, seed=seed)
+        how = ResamplingSettings(test=test, samples=SAMPLES, seed=seed)
         engine = Comparisons(Scored.from_predictions(gold, sides, metrics), levels, how, computed=drawn)
         results = engine.tests(list(combinations(sides, 2)))
         return {m: min(one.p for (*_, metric), one in results.items() if metric == m) for m in metrics}

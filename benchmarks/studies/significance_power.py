@@ -14,11 +14,11 @@ import argparse
 import numpy as np
 from numpy.typing import NDArray
 
-from qe.evaluation.power import PowerSettings, power
+from qe.evaluation.power import power
 from qe.statistics.comparisons import Comparisons, Scored
 from qe.statistics.draws import Levels
-from qe.statistics.family import ResamplingSettings
 from qe.statistics.metric import METRICS
+from qe.statistics.settings import PowerSettings, ResamplingSettings
 
 Floats = NDArray[np.float64]
 METRICS_SHOWN = ("delta_avg", "spearman", "kendall", "mae", "pearson", "rmse")

@@ -26,9 +26,10 @@ import numpy as np
 from qe_human.feedback_arcs import least_cost_order
 from qe_human.judgements.certainty import resampled_tables
 from qe_human.judgements.collection import Comparisons
-from qe_human.judgements.ranking_report import RankSettings, ranking_report
+from qe_human.judgements.ranking_report import ranking_report
 from qe_human.judgements.reading import read_judgements
 from qe_human.ranking_method import RANKINGS, PreferenceMethod, RankingMethod
+from qe_human.settings import RankSettings
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -50,12 +51,12 @@ def main() -> None:
 
 def warm(file: Path, methods: dict[str, RankingMethod]) -> None:
     pair = next(iter(read_judgements([file]).values()))
-    ranking_report(pair, methods, RankSettings(samples=16, ranges=tuple(methods)))
+    ranking_report(pair, methods, RankSettings(samples=16, ranges=list(methods)))
 
 
 def wmt12(file: Path, methods: dict[str, RankingMethod], samples: int) -> None:
     judged = timed("WMT 2012: reading 12,339 tasks", lambda: read_judgements([file]))
-    settings = RankSettings(samples=samples, ranges=tuple(methods))
+    settings = RankSettings(samples=samples, ranges=list(methods))
     what = f"WMT 2012: {len(methods)} methods and all statistics, {samples} samples, ranges of every method"
     timed(what, lambda: [ranking_report(pair, methods, settings) for pair in judged.values()])
     default = RankSettings(samples=samples)

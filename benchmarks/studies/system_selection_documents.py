@@ -30,6 +30,7 @@ from qe.data.folds import make_folds
 from qe.evaluation.evaluate import Report, evaluate
 from qe.models.pipeline import Candidate
 from qe.resources.bundle_source import default_cache
+from qe.statistics.settings import SignificanceSettings
 from qe.systems.documents import (
     DocumentReport,
     blocks,
@@ -114,7 +115,12 @@ def main() -> None:
             outcome = predictions(data, number, statistics, arguments.resources, arguments.learner)
             gold = document_scores(statistics, data.documents, BLEU.aggregate)
             report = evaluate(
-                gold, outcome, SCALE, baselines=["documents"], metrics=["pearson", "mae"], samples=10_000
+                gold,
+                outcome,
+                SCALE,
+                SignificanceSettings(samples=10_000),
+                baselines=["documents"],
+                metrics=["pearson", "mae"],
             )
             for way, predicted in outcome.items():
                 _print(way, evaluate_documents(statistics, predicted, data.documents, BLEU.aggregate), report)

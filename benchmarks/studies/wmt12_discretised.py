@@ -46,6 +46,7 @@ from qe.data.dataset import LabelScale
 from qe.data.folds import Fold
 from qe.evaluation.evaluate import evaluate
 from qe.models.pipeline import Candidate
+from qe.statistics.settings import SignificanceSettings
 from qe.training.check import check
 from qe.training.preparation import prepare
 
@@ -184,7 +185,7 @@ def cells(tables: Tables, scores: FloatArray, folds: Sequence[Fold]) -> dict[str
 
 def show(name: str, scores: FloatArray, predictions: Mapping[str, FloatArray]) -> dict[str, float]:
     """Prints the table of a feature set; the RMSE of every classifier."""
-    report = evaluate(scores, predictions, SCALE, metrics=METRICS, samples=0)
+    report = evaluate(scores, predictions, SCALE, SignificanceSettings(samples=0), metrics=METRICS)
     figures = {system: [report.score(system, metric) for metric in METRICS] for system in predictions}
     print(f"{'':20s} | {'most likely class':41s} | {'expected':22s} | paper")
     header = "  RMSE    MAE DeltaAvg"
@@ -234,7 +235,9 @@ def show_best(
     by_class = min((system for system in rmse if "expected" not in system), key=lambda s: rmse[s])
     by_mean = min((system for system in rmse if "expected" in system), key=lambda s: rmse[s])
     compared = {system: predictions[system] for system in (by_class, by_mean, "PLS")}
-    report = evaluate(scores, compared, SCALE, baselines=("PLS",), metrics=METRICS, samples=samples)
+    report = evaluate(
+        scores, compared, SCALE, SignificanceSettings(samples=samples), baselines=("PLS",), metrics=METRICS
+    )
     print("less PLS                metric      difference   95 % interval        p   (Holm)")
     for system in (by_class, by_mean):
         for metric in METRICS:

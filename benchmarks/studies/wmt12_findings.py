@@ -21,6 +21,7 @@ from features.basics.array_types import FloatArray
 from qe.data.dataset import LabelScale
 from qe.evaluation.evaluate import evaluate
 from qe.statistics.family import correct
+from qe.statistics.settings import SignificanceSettings
 
 SCALE = LabelScale("effort", 1, 5, True)
 METRICS = ("delta_avg", "mae")
@@ -42,7 +43,12 @@ def differences(runs: Path, pairs: list[str], samples: int) -> None:
         again, other = out_of_fold(runs / right)
         assert np.array_equal(gold, again), f"{pair}: other segments"
         report = evaluate(
-            gold, {left: one, right: other}, SCALE, baselines=(right,), metrics=METRICS, samples=samples
+            gold,
+            {left: one, right: other},
+            SCALE,
+            SignificanceSettings(samples=samples),
+            baselines=(right,),
+            metrics=METRICS,
         )
         for metric in METRICS:
             outcome = report.comparison(left, right, metric)
@@ -66,7 +72,9 @@ def narrowed(runs: Path, name: str) -> None:
     print("factor  interval of predictions  deviation  DeltaAvg    MAE   RMSE")
     for factor in (0.25, 0.5, 0.75, 1.0, 1.25, 1.5):
         drawn = np.clip(mean + factor * (predicted - mean), 1, 5)
-        report = evaluate(gold, {name: drawn}, SCALE, metrics=("delta_avg", "mae", "rmse"), samples=0)
+        report = evaluate(
+            gold, {name: drawn}, SCALE, SignificanceSettings(samples=0), metrics=("delta_avg", "mae", "rmse")
+        )
         scores = [report.score(name, metric) for metric in ("delta_avg", "mae", "rmse")]
         print(
             f"{factor:6.2f}  {drawn.min():10.2f} .. {drawn.max():4.2f}  {drawn.std():15.3f}"

@@ -42,6 +42,7 @@ from qe.learning.learners.checks import rows_to_predict, training_data
 from qe.models.pipeline import Candidate, imputer
 from qe.statistics.family import correct
 from qe.statistics.metric import METRICS as METRIC_KINDS
+from qe.statistics.settings import SignificanceSettings
 from qe.training.check import check
 from qe.training.preparation import prepare
 
@@ -166,9 +167,9 @@ def show_gain(scores: FloatArray, predictions: Mapping[tuple[str, str], FloatArr
             scores,
             {name: predictions[name, method] for name in ("B", "B + M2")},
             SCALE,
+            SignificanceSettings(samples=samples),
             baselines=("B",),
             metrics=("delta_avg", "mae"),
-            samples=samples,
         )
         for method in METHODS
     }

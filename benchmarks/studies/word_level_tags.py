@@ -26,6 +26,7 @@ from qe.data.dataset import Split
 from qe.evaluation.word_level import evaluate_words
 from qe.models.word_tags import METRICS, PlaceTags
 from qe.scoring.word_level import bad_spans
+from qe.statistics.settings import CorrectionSettings
 from qe.training.check import check
 from qe.training.preparation import prepare
 from qe.training.reading import read_dataset
@@ -101,12 +102,20 @@ def main() -> None:
         print(f"{kind}: {len(gold):,} places, {gold.mean():.1%} BAD, AUC {roc_auc_score(gold, raw):.4f}")
         for metric, own in by.items():
             one = evaluate_words(
-                gold, {metric: own}, offsets[kind], samples=1000, probabilities={metric: calibrated[kind]}
+                gold,
+                {metric: own},
+                offsets[kind],
+                CorrectionSettings(samples=1000),
+                probabilities={metric: calibrated[kind]},
             )
             names = ("f1_mult", "mcc", "f1_bad", "f1_ok", "ece")
             print(f"  tagged by {metric}: {', '.join(shown(one, metric, name) for name in names)}")
         plain = evaluate_words(
-            gold, {"raw": by["mcc"]}, offsets[kind], samples=1000, probabilities={"raw": raw}
+            gold,
+            {"raw": by["mcc"]},
+            offsets[kind],
+            CorrectionSettings(samples=1000),
+            probabilities={"raw": raw},
         )
         print(f"  before calibration: {shown(plain, 'raw', 'ece')}")
     spans(calibrated, tags, {kind: values[f"tgold_{kind}"] for kind in tags}, offsets)

@@ -13,11 +13,11 @@ from features.basics.progress import Progress, silent
 from qe.data.dataset import DIRECTION, LabelScale
 from qe.data.frames import AnyTable, as_pandas
 from qe.data.headers import higher_is_better as direction_of
-from qe.evaluation.evaluate import DEFAULT_METRICS, Report, Test
+from qe.evaluation.evaluate import DEFAULT_METRICS, Report
 from qe.evaluation.evaluate import evaluate as run_evaluation
 from qe.statistics.buckets import Buckets
 from qe.statistics.draws import Groups
-from qe.statistics.family import ResamplingSettings, Scope
+from qe.statistics.settings import ResamplingSettings, SignificanceSettings
 from qe.systems.comparison import compare as run_comparison
 from qe.systems.comparison import with_buckets
 from qe.systems.results import System, SystemsComparison
@@ -35,16 +35,12 @@ def evaluate(
     high: float | None = None,
     metrics: Sequence[str] = DEFAULT_METRICS,
     baselines: Sequence[str] = (),
-    samples: int | None = None,
-    seed: int = 0,
-    test: Test = "ar",
-    correction: str = "holm",
-    family: Scope = "metric",
     groups: "Groups | Mapping[str, Groups] | None" = None,
     rankings: Collection[str] = (),
     margins: Mapping[str, float] | None = None,
     buckets: Sequence[Buckets] = (),
     progress: Progress = silent,
+    **settings: Any,
 ) -> Report:
     """Scores every system against gold labels, with intervals, and tests their differences.
 
@@ -62,16 +58,6 @@ def evaluate(
         Names of files in qe/statistics/metrics.
     baselines : sequence of str, default=()
         Systems that all others are compared with. Empty: all pairs are compared.
-    samples : int, default=None
-        Resamples of intervals and tests. 0: neither. None: as many as the comparisons need.
-    seed : int, default=0
-        Seed of the resamples.
-    test : {'ar', 'bootstrap', 'win-ratio', 'tukey', 'scheffe'}, default='ar'
-        Approximate randomization, paired bootstrap, Koehn's win ratio, Tukey's HSD or Scheffe's test.
-    correction : {'none', 'bonferroni', 'holm', 'bh'}, default='holm'
-        Correction of p-values over each family of comparisons.
-    family : {'metric', 'table', 'all'}, default='metric'
-        What is corrected together: pairs by one metric, by all metrics, or everything shown.
     groups : sequence of shape (n,), or mapping of str to such sequences, default=None
         Document of each segment: documents are resampled. With several kinds of units, such as documents and
         judges, a difference must show with each of them.
@@ -83,6 +69,9 @@ def evaluate(
         Ways to part the segments (`qe.data.by_length`): systems are compared within each bucket, too.
     progress : callable, default=silent
         Called with (stage, done, total).
+    **settings
+        Fields of `qe.statistics.SignificanceSettings`, which are options of `qe evaluate`: samples (0: no
+        intervals and no tests), seed, test, correct, family.
 
     Returns
     -------
@@ -113,9 +102,8 @@ def evaluate(
     name = str(getattr(gold, "name", None) or "label")
     scale = LabelScale(name, low, high, direction_of(name, higher_is_better, DIRECTION))
     return run_evaluation(
-        labels, columns, scale, metrics=metrics, baselines=baselines, samples=samples, seed=seed, test=test,
-        correction=correction, family=family, groups=groups, rankings=rankings, margins=margins,
-        buckets=buckets, progress=progress,
+        labels, columns, scale, SignificanceSettings(**settings), metrics=metrics, baselines=baselines,
+        groups=groups, rankings=rankings, margins=margins, buckets=buckets, progress=progress,
     )  # fmt: skip
 
 
@@ -164,7 +152,7 @@ def compare(
     language : str, default=None
         Language of the texts. None: one with blanks between words.
     **settings
-        Fields of `qe.systems.ResamplingSettings`: samples, seed, correct, ...
+        Fields of `qe.statistics.ResamplingSettings`, which are options of `qe compare`: samples, seed, ...
 
     Returns
     -------

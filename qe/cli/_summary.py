@@ -10,7 +10,7 @@ from qe.evaluation.evaluate import json_name
 from qe.evaluation.tables import oracle_table
 from qe.evaluation.word_level import TITLES
 from qe.statistics.metric import METRICS
-from qe.statistics.result import LEVEL
+from qe.statistics.settings import LEVEL
 from qe.training.summary import front_table, per_fold_table, scores_table, verdict
 from qe.training.train import Outcome
 

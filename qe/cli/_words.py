@@ -19,7 +19,6 @@ from qe.evaluation.word_level import (
     cross_thresholded,
     evaluate_words,
 )
-from qe.statistics.family import Scope
 
 _Part = tuple[tag_files.TagFile, dict[str, tag_files.TagFile]]
 
@@ -55,11 +54,8 @@ def evaluate_tag_files(
             labels.bad == 1,
             tags,
             labels.offsets,
+            options,
             baselines=options.baseline or (),
-            samples=options.samples,
-            seed=options.seed,
-            correction=options.correct,
-            family=cast(Scope, options.family),
             probabilities={name: file.bad for name, file in files.items() if file.probabilities},
             progress=progress,
         )

@@ -13,8 +13,8 @@ from annotated_types import Interval
 
 from features.basics.errors import InputError, did_you_mean
 from features.basics.progress import Progress
-from qe.cli.shared.options import MAX_SAMPLES, Seed
 from qe.cli.shared.printing import Result, groups
+from qe.statistics.settings import PowerSettings, ResamplingSettings
 
 if TYPE_CHECKING:
     from features.basics.array_types import FloatArray
@@ -110,33 +110,6 @@ def compare_runs(folders: list[Path], samples: int | None, seed: int) -> Result:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResamplingOptions:
-    """The fields of qe.statistics.family.ResamplingSettings that are options.
-
-    tests:
-      --test ar|bootstrap|win-ratio|shifted|tukey|scheffe  ar: approximate randomization; bootstrap,
-          win-ratio, shifted: paired bootstrap; tukey, scheffe: all systems at once.
-      --exchange UNIT  Unit that is permuted, which is the claim: segment (new segments; default), segment-run
-          (these outputs only); for ar also run (new runs), any; segment+run: significant with both.
-      --tail two-sided|greater|less  Tail of the test.
-      --samples N  Permutations, and virtual test sets. (default: 10,000; more for many pairs)
-      --level P  Significance level; choose a smaller one for stricter tests.
-      --interval jackknife|percentile|bca  Confidence intervals; percentile: too narrow with few segments or
-          groups.
-    """
-
-    test: str = "ar"
-    exchange: str | None = None
-    tail: str = "two-sided"
-    samples: Annotated[int | None, Interval(le=MAX_SAMPLES)] = None
-    seed: Seed = 1
-    correct: str = "holm"
-    family: str = "metric"
-    level: float = 0.05
-    interval: str = "jackknife"
-
-
-@dataclass(frozen=True, kw_only=True)
 class SystemOptions:
     """What is compared of MT systems, and how it is shown.
 
@@ -190,7 +163,7 @@ class SystemOptions:
 
 def compare(
     options: SystemOptions,
-    resampling: ResamplingOptions,
+    resampling: ResamplingSettings,
     buckets: BucketOptions,
     progress: Progress,
     runs: list[Path] | None = None,
@@ -228,7 +201,6 @@ def compare(
         remedy = "--references FILE --system A=FILE --system B=FILE, --scores TABLE, or two folders of runs"
         raise InputError("nothing to compare", remedy=remedy)
     from qe.statistics.buckets import check_buckets
-    from qe.statistics.family import ResamplingSettings
     from qe.statistics.ranks import margins
     from qe.systems.comparison import compare as run_comparison
     from qe.systems.comparison import with_buckets
@@ -261,7 +233,7 @@ def compare(
         raise InputError(f"{segments} segments, but {len(sources)} sources", location=options.source)
     comparison = run_comparison(
         systems, reference, chosen,
-        baseline=options.baseline, settings=ResamplingSettings(**vars(resampling)), progress=progress,
+        baseline=options.baseline, settings=resampling, progress=progress,
         dev_references=[_texts(path) for path in options.dev_references or []],
         groups=groups(options.group), margins=margins(options.margin or [], list(chosen)),
         ranks=options.ranks,
@@ -354,16 +326,12 @@ def _texts(path: Path) -> "Texts":
 def power(
     gold: Path,
     predictions: list[str],
+    *,
     progress: Progress,
     metrics: list[str] | None = None,
     size: Annotated[int | None, Interval(ge=4)] = None,
     gain: list[str] | None = None,
-    power_: float = 0.8,
-    level: float = 0.05,
-    comparisons: int = 1,
-    simulations: Annotated[int, Interval(le=MAX_SAMPLES)] = 500,
-    samples: Annotated[int | None, Interval(le=MAX_SAMPLES)] = None,
-    seed: Seed = 0,
+    settings: PowerSettings,
     lower_is_better: bool = False,
     column: str | None = None,
     gold_column: str | None = None,
@@ -389,11 +357,6 @@ def power(
       --metrics METRIC...  {qe.statistics.metrics}. (default: delta_avg spearman mae)
       --size N  Segments (or groups) of the test set. (default: as many as the pilot has)
       --gain METRIC=GAIN...  Also compute how many segments such a gain needs.
-      --power P  Probability of detecting the difference.
-      --level P  Significance level of the two-sided test.
-      --comparisons N  Comparisons that will be corrected together (Holm): each is tested at level / N.
-      --simulations N  Virtual test sets per point of a curve.
-      --samples N  Permutations in each test. (default: 199; more for many comparisons)
       --group FILE  One document per line: documents are resampled and counted instead of segments.
 
     output:
@@ -402,9 +365,8 @@ def power(
     from features.basics.assignments import named_file, numbers
     from features.storage.files import read_lines
     from qe.data.score_files import read_predictions, read_scores, same_segments
-    from qe.evaluation.power import DEFAULT_METRICS, PowerSettings, power_table
+    from qe.evaluation.power import DEFAULT_METRICS, power_table
     from qe.evaluation.power import power as find_power
-    from qe.statistics.result import check_shares
 
     if output is not None:  # fail early if matplotlib is missing
         from qe.display.charts import save
@@ -415,9 +377,6 @@ def power(
         raise InputError(problem, remedy="give a system and a baseline")
     gains = numbers(gain or (), "METRIC=GAIN", "--gain")
     paths = [named_file(text)[1] for text in predictions]
-    check_shares(power=power_, level=level)
-    exchanges = samples if samples is not None else max(199, 10 * round(comparisons / level) - 1)
-    settings = PowerSettings(power_, level, comparisons, simulations, exchanges, seed)
     labels = read_scores(gold, gold_column)
     files = [read_predictions(path, column) for path in paths]
     same_segments(labels, {text: file for text, file in zip(predictions, files, strict=True)})

@@ -13,17 +13,10 @@ from annotated_types import Interval
 from features.basics.errors import InputError
 from features.basics.progress import Progress
 from qe.cli._log import TextLog
-from qe.cli.shared.options import (
-    MAX_SAMPLES,
-    ExperimentOptions,
-    HeaderOptions,
-    Positive,
-    Samples,
-    Seed,
-    TableOptions,
-)
+from qe.cli.shared.options import ExperimentOptions, HeaderOptions, Positive, TableOptions
 from qe.cli.shared.printing import Result, tell_refused
 from qe.display.numbers import number
+from qe.statistics.settings import MAX_SAMPLES, Samples, Seed
 
 if TYPE_CHECKING:
     from features.basics.array_types import FloatArray

@@ -10,8 +10,9 @@ from features.basics.errors import InputError, known_name
 from features.basics.progress import Progress
 from qe.cli.compare import BucketOptions
 from qe.cli.shared.application import Application
-from qe.cli.shared.options import Resamples, Seed, WordOptions
+from qe.cli.shared.options import WordOptions
 from qe.cli.shared.printing import Result, Verbatim, groups
+from qe.statistics.settings import SignificanceSettings
 
 if TYPE_CHECKING:
     from qe.data.dataset import LabelScale
@@ -80,6 +81,7 @@ evaluate = Application(default="evaluate")
 @evaluate.command("evaluate")
 def evaluate_predictions(
     gold: Path,
+    *,
     oracles: OracleOptions,
     buckets: BucketOptions,
     progress: Progress,
@@ -92,11 +94,7 @@ def evaluate_predictions(
     scale_low: float | None = None,
     scale_high: float | None = None,
     baseline: list[str] | None = None,
-    test: str = "ar",
-    samples: Resamples = None,
-    seed: Seed = 0,
-    correct: str = "holm",
-    family: str = "metric",
+    significance: SignificanceSettings,
     group: list[str] | None = None,
     margin: list[str] | None = None,
     bayes: bool = False,
@@ -133,8 +131,6 @@ def evaluate_predictions(
       --scale-high X  Highest possible label; a larger one is an error.
 
     tests:
-      --test ar|bootstrap|win-ratio|tukey|scheffe  Approximate randomization, paired bootstrap (win-ratio:
-          Koehn 2004), or a test of all systems at once.
       --bayes  Also the probability that a system is better, or within --margin.
       --bayes-folds FILE  Fold per line: --bayes compares the scores of folds.
 
@@ -175,7 +171,7 @@ def evaluate_predictions(
             raise InputError(problem, remedy="leave out --baseline, --group, --oracle, --margin and --bucket")
         return _official(labels, systems, scale.sign, output)
     units = groups(group)
-    scored = oracles.scored(labels, scale, units, samples, seed)
+    scored = oracles.scored(labels, scale, units, significance.samples, significance.seed)
     content: dict[str, Any] = {"systems": {}, "comparisons": []}
     shown: list[Any] = []
     delta_avg: dict[str, float] = {}
@@ -184,22 +180,21 @@ def evaluate_predictions(
         text = None if target is None else ("translation", list(read_lines(target)))
         columns = [scale.sign * file.scores for file in systems.values() if not file.ranks_only]
         bands = buckets.read(text, columns)
-        bayesian = _bayes(labels, systems, scale.sign, margin, bayes_folds, units, seed) if bayes else []
-        names: Any = {"test": test, "correction": correct, "family": family}
+        bayesian = []
+        if bayes:
+            bayesian = _bayes(labels, systems, scale.sign, margin, bayes_folds, units, significance.seed)
         report = evaluate_systems(
             labels.scores,
             {name: (scale.sign if f.ranks_only else 1) * f.scores for name, f in systems.items()},
             scale,
+            significance,
             baselines=baseline or [],
-            samples=samples,
-            seed=seed,
             buckets=bands,
             progress=progress,
             metrics=[*metrics_of(scale, labels.scores), "ranking_accuracy"] if documents else None,
             groups=units if documents is None else {"document": range(len(labels.scores))},
             rankings=[name for name, file in systems.items() if file.ranks_only],
             margins=margins(margin or [], metrics_of(scale)),
-            **names,
         )
         delta_avg = {name: scores.metrics.get("delta_avg", nan) for name, scores in report.systems.items()}
         content = report.to_json() | ({"bayesian": bayesian} if bayes else {})

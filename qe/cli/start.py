@@ -18,9 +18,10 @@ from features.basics.errors import NO_MODEL, InputError, unknown_name
 from features.basics.progress import Progress
 from qe.cli._help import names_in
 from qe.cli.shared.commands import check_absent
-from qe.cli.shared.options import RowOptions, Seed
+from qe.cli.shared.options import RowOptions
 from qe.cli.shared.printing import Result
 from qe.display.numbers import count, span
+from qe.statistics.settings import Seed
 
 if TYPE_CHECKING:
     pass

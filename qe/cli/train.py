@@ -11,8 +11,9 @@ from annotated_types import Interval
 
 from features.basics.errors import InputError
 from features.basics.progress import Progress
-from qe.cli.shared.options import ExperimentOptions, Positive, Resamples, Workers
+from qe.cli.shared.options import ExperimentOptions, Positive, Workers
 from qe.cli.shared.printing import Result, Verbatim, show_parts
+from qe.statistics.settings import Resamples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

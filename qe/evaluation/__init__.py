@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from qe.evaluation.oracles import PostEdited as PostEdited
     from qe.evaluation.oracles import oracle as oracle
     from qe.evaluation.power import PowerReport as PowerReport
-    from qe.evaluation.power import PowerSettings as PowerSettings
     from qe.evaluation.word_level import WordReport as WordReport
     from qe.evaluation.word_level import evaluate_words as evaluate_words
+    from qe.statistics.settings import PowerSettings as PowerSettings
 
 __getattr__, __dir__ = exports(__name__)

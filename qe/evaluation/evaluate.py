@@ -4,7 +4,7 @@ import platform
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -22,12 +22,13 @@ from qe.display.table import Table as DisplayTable
 from qe.statistics.buckets import BucketReport, Buckets, compare_in_buckets
 from qe.statistics.comparisons import Comparisons, Result, Scored, compare
 from qe.statistics.draws import Groups, Levels
-from qe.statistics.family import Equivalence, Pair, ResamplingSettings, Scope, Table, cautions, few_units
+from qe.statistics.family import Equivalence, Pair, Table, cautions, few_units
 from qe.statistics.intervals import heavy_tails, jackknife_interval
 from qe.statistics.metric import METRICS, RankedMetric, power_of_two_scaled
 from qe.statistics.metrics.ranking import delta_avg_by_n
 from qe.statistics.ranks import RankInterval, check_margins, undecided_notes
 from qe.statistics.resampling import ALL_PAIRS, BOOTSTRAPS, RANDOMIZATION
+from qe.statistics.settings import ResamplingSettings, SignificanceSettings
 
 _STANDARD_ERRORS = 5.0  # of a correlation of nothing, 1 / sqrt(n): chance does not ask
 # Errors beyond those of the mean label by one factor, and beyond those of the predictions once put on the
@@ -160,12 +161,12 @@ def evaluate_in_buckets(
     return compare_in_buckets(Comparisons(inside, levels, settings), keys, buckets, samples=samples)
 
 
-Test = Literal["ar", "bootstrap", "win-ratio", "tukey", "scheffe"]
 TESTS = {
     "ar": RANDOMIZATION, "bootstrap": BOOTSTRAPS["centred"], "win-ratio": BOOTSTRAPS["win-ratio"],
     "tukey": ALL_PAIRS["pairs"], "scheffe": ALL_PAIRS["all"],
 }  # fmt: skip
 CONFIDENCE = 0.95
+_SETTINGS = SignificanceSettings()
 CLASS_METRICS = ("mcc", "f1", "auc")
 PUBLISHED = ("delta_avg", "spearman", "mae", "rmse")  # in the findings of WMT 2012
 OF_PAPERS = ("pearson", "spearman", "mae", "rmse", "delta_avg")
@@ -294,14 +295,10 @@ def evaluate(
     gold: FloatArray,
     predictions: Mapping[str, FloatArray],
     scale: LabelScale,
+    settings: SignificanceSettings = _SETTINGS,
     *,
     baselines: Sequence[str] = (),
     metrics: Sequence[str] | None = None,
-    samples: int | None = None,
-    seed: int = 0,
-    test: Test = "ar",
-    correction: str = "holm",
-    family: Scope = "metric",
     groups: Groups | Mapping[str, Groups] | None = None,
     rankings: Collection[str] = (),
     margins: Mapping[str, float] | None = None,
@@ -311,13 +308,10 @@ def evaluate(
     """Scores every system and compares them.
 
     gold, predictions  (n,) each, on `scale`; ranking metrics see them multiplied by `scale.sign`
+    settings           the test `ar` exchanges predictions, or their ranks for ranking metrics; no samples:
+                       as many as the number of comparisons needs (`qe.statistics.family`)
     baselines          names among `predictions` that all others are compared with; none: all pairs
     metrics            default: those of the label's kind
-    samples            resamples of intervals and tests; 0: neither; default: as many as the number of
-                       comparisons needs (`qe.statistics.family`)
-    test               as in `ResamplingSettings`; ar: approximate randomization of predictions (of their
-                       ranks for ranking metrics)
-    correction         none, bonferroni, holm, bh, over each `family` of comparisons: metric, table, all
     groups             (n,) document of each segment, to resample documents; or several such columns by name
                        (documents, judges): a difference must then show with each of them as the unit
     rankings           systems of whose predictions the order alone counts: metrics of scores are undefined
@@ -335,25 +329,22 @@ def evaluate(
     kinds = {name: METRICS.get(name)() for name in metrics}
     for name in baselines:
         known_name("baseline", name, predictions)
-    known_name("test", test, TESTS)
-    if samples is not None and samples < 0:
-        raise InputError(f"samples must be 0 or more, but got {samples}")
+    known_name("test", settings.test, TESTS)
     for name in rankings:
         known_name("system", name, predictions, location="rankings")
     margins = {METRICS.spelled(name): margin for name, margin in (margins or {}).items()}
     check_margins(margins, metrics)
-    if buckets and samples == 0:
+    if buckets and settings.samples == 0:
         raise InputError("buckets are compared by resampling", remedy="ask for samples, or for no buckets")
-    settings = ResamplingSettings(test, samples=samples, seed=seed, correct=correction, family=family)
     levels = Levels.from_groups(groups, len(gold))
     unscored = {(n, key) for n in rankings for key, m in kinds.items() if not isinstance(m, RankedMetric)}
     quality = {name: scale.sign * values for name, values in predictions.items()}
     scored = Scored.from_predictions(scale.sign * gold, quality, kinds, unscored)
     better = {name: metric.higher_is_better for name, metric in kinds.items()}
-    every = compare(scored, levels, settings, better, progress=progress)
+    every = compare(scored, levels, ResamplingSettings(**vars(settings)), better, progress=progress)
     pairs = [(a, b) for b in baselines for a in predictions if a not in baselines]
     shown = every.subset(pairs) if pairs else every
-    engine, clusters, same = every.engine, every.clusters(), every.equivalences(margins, correction)
+    engine, clusters, same = every.engine, every.clusters(), every.equivalences(margins, settings.correct)
     warnings = few_units(levels) if engine.samples and levels.smallest < 2 else []
     if every.results:
         firsts = {metric.kind: name for name, metric in reversed(kinds.items())}
@@ -365,14 +356,14 @@ def evaluate(
     lacks = [f"'{name}' holds ranks without scores: {missing} cannot be computed" for name in rankings]
     ranks: dict[str, dict[str, RankInterval]] = {}
     if len(predictions) > 2 and clusters:
-        virtual = engine.virtual_scores if test == "bootstrap" else None
+        virtual = engine.virtual_scores if settings.test == "bootstrap" else None
         if virtual is None:
-            virtual = scored.resampled(levels, _RANK_SAMPLES, seed, progress)
+            virtual = scored.resampled(levels, _RANK_SAMPLES, settings.seed, progress)
         ranks = engine.ranks(every.tested, {metric: better[metric] for metric in clusters}, virtual)
     parted = None
     if buckets:
         inside = pairs or list(combinations(predictions, 2))
-        parted = evaluate_in_buckets(scored, inside, buckets, levels, engine.settings, samples)
+        parted = evaluate_in_buckets(scored, inside, buckets, levels, engine.settings, settings.samples)
     return Report(
         {name: _scores(name, engine, scored, predictions[name]) for name in predictions},
         shown.pairs(),

@@ -24,8 +24,8 @@ from qe.display.table import UNBOUNDED, Column, Table
 from qe.evaluation.evaluate import PUBLISHED, Report, SystemScores, evaluate
 from qe.statistics.family import correct
 from qe.statistics.metric import METRICS, ExchangedMetric, title_of
-from qe.statistics.result import LEVEL
 from qe.statistics.result import p_value as share_as_extreme
+from qe.statistics.settings import LEVEL, SignificanceSettings
 
 _AGAIN = "run the experiment again"
 
@@ -147,10 +147,9 @@ def make(
         first["gold"].to_numpy(),
         systems,
         scale,
+        SignificanceSettings(samples=samples, seed=seed),
         baselines=(baseline,) if baseline else (),
         metrics=tuple(dict.fromkeys((metric, *PUBLISHED[:2], "pearson", *PUBLISHED[2:]))),
-        samples=samples,
-        seed=seed,
     )
     best = next(iter(report.clusters.get(metric, [[]])))
     p_values = {name: report.comparison(name, baseline, metric).p_corrected

@@ -16,6 +16,7 @@ from qe.display.files import plain_fields
 from qe.display.summary import Printable
 from qe.evaluation.evaluate import evaluate
 from qe.statistics.draws import Groups
+from qe.statistics.settings import SignificanceSettings
 
 ORACLES = ("effort", "hter", "bleu")
 RANKING, SCORING = ("delta_avg", "spearman"), ("mae", "rmse")
@@ -114,9 +115,8 @@ def oracle(
     metrics: dict[str, float] = {}
     ci: dict[str, tuple[float, float]] = {}
     for values, family in ((scale.sign * quality, RANKING), (scores, SCORING)):
-        report = evaluate(
-            labels, {name: values}, scale, metrics=family, samples=samples, seed=seed, groups=groups
-        )
+        settings = SignificanceSettings(samples=samples, seed=seed)
+        report = evaluate(labels, {name: values}, scale, settings, metrics=family, groups=groups)
         metrics |= report.systems[name].metrics
         ci |= report.systems[name].ci
     return Oracle(name, quality, scores, metrics, ci, ends)

@@ -26,9 +26,8 @@ from qe.display.table import Column, Table
 from qe.evaluation.evaluate import BUCKET_METRICS, json_name
 from qe.statistics.comparisons import Comparisons, Scored
 from qe.statistics.draws import Groups, Levels, group_index
-from qe.statistics.family import ResamplingSettings
 from qe.statistics.metric import METRICS, ExchangedMetric, Metric, title_of
-from qe.statistics.result import check_enough, check_seed, check_shares
+from qe.statistics.settings import PowerSettings, ResamplingSettings
 
 DEFAULT_METRICS = BUCKET_METRICS
 FEW_PILOTS = 100  # units of a pilot below which its variance is a rough guess
@@ -42,54 +41,6 @@ _ROUNDS = 4
 _WORST = -64.0  # share beyond which predictions are no longer moved away from the labels
 _MAX_RATIO = 1e6  # of the gain that the pilot can show to the one in question
 _PRECISION = 0.002  # of the share by which predictions move
-
-
-@dataclass(frozen=True)
-class PowerSettings:
-    """How power is found.
-
-    Parameters
-    ----------
-    power : float, default=0.8
-        Probability with which a difference is to be found.
-    level : float, default=0.05
-        Of the two-sided test.
-    comparisons : int, default=1
-        Tests in the family: each one is held to level / comparisons, as Holm's first step does.
-    simulations : int, default=500
-        Virtual test sets per point of a curve.
-    samples : int, default=199
-        Exchanges in the test of each one.
-    """
-
-    power: float = 0.8
-    level: float = 0.05
-    comparisons: int = 1
-    simulations: int = 500
-    samples: int = 199
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        check_shares(power=self.power, level=self.level)
-        check_enough(self.samples)
-        check_seed(self.seed)
-        if self.comparisons < 1:
-            raise InputError(f"comparisons must be 1 or more, but got {self.comparisons}")
-        if self.simulations < 100:
-            raise InputError(f"simulations must be at least 100, but got {self.simulations}")
-        if self.power <= self.threshold:
-            raise InputError(f"power {self.power} must lie above the level {self.level}")
-        least = round(1 / self.threshold) - 1
-        if self.samples < least:
-            raise InputError(
-                f"samples must be at least {least} for {self.comparisons} comparisons at level {self.level},"
-                f" but got {self.samples}"
-            )
-
-    @property
-    def threshold(self) -> float:
-        """What an uncorrected p-value must reach."""
-        return self.level / self.comparisons
 
 
 @dataclass(frozen=True)
@@ -187,7 +138,12 @@ def power(
             item = replace(item, gain=gains[name], needed=needed, by_size=sizes)
         by_metric.append(item)
     units = len(gold) if groups is None else group_index(groups, len(gold))[1]
-    recipe = {**asdict(settings), "pilot": units, "unit": "segment" if groups is None else "group"}
+    recipe = {
+        **asdict(settings),
+        "samples": settings.permutations,
+        "pilot": units,
+        "unit": "segment" if groups is None else "group",
+    }
     return PowerReport(by_metric, recipe, _notes(units, by_metric))
 
 
@@ -285,7 +241,7 @@ class Pilot(ABC):
 
     def gain_found(self, scored: Scored, draw: Draw, exchange: str | None = None) -> float:
         """The gain that the test of a virtual test set finds, 0 if none."""
-        settings = ResamplingSettings(samples=self.settings.samples, seed=draw.seed, exchange=exchange)
+        settings = ResamplingSettings(samples=self.settings.permutations, seed=draw.seed, exchange=exchange)
         levels = Levels.from_groups(draw.groups, len(draw.rows))
         (result,) = Comparisons(scored, levels, settings).test("own", "other").values()
         gain = self.sign * result.difference

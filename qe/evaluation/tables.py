@@ -15,7 +15,7 @@ from qe.statistics.comparisons import best_first
 from qe.statistics.family import Bucket, Pair, Titles
 from qe.statistics.metric import METRICS, title_of
 from qe.statistics.ranks import cluster_note
-from qe.statistics.result import LEVEL
+from qe.statistics.settings import LEVEL
 
 Kind = Literal["classes", "ranking", "scoring"]
 KINDS: tuple[Kind, ...] = ("classes", "ranking", "scoring")

@@ -18,11 +18,13 @@ from qe.display.table import Table as DisplayTable
 from qe.evaluation.evaluate import CONFIDENCE
 from qe.statistics.comparisons import Scored, compare
 from qe.statistics.draws import Levels
-from qe.statistics.family import Pair, ResamplingSettings, Scope, cautions
+from qe.statistics.family import Pair, cautions
 from qe.statistics.intervals import jackknife_interval
 from qe.statistics.metrics.classes import confusion, f1_score, matthews
 from qe.statistics.result import Measure
+from qe.statistics.settings import CorrectionSettings, ResamplingSettings
 
+_SETTINGS = CorrectionSettings()
 BINS = 20
 
 
@@ -214,12 +216,9 @@ def evaluate_words(
     gold: BoolArray,
     predictions: Mapping[str, BoolArray],
     offsets: IntArray,
+    settings: CorrectionSettings = _SETTINGS,
     *,
     baselines: Sequence[str] = (),
-    samples: int | None = None,
-    seed: int = 0,
-    correction: str = "holm",
-    family: Scope = "metric",
     probabilities: Mapping[str, FloatArray] | None = None,
     progress: Progress = silent,
 ) -> WordReport:
@@ -238,18 +237,18 @@ def evaluate_words(
         (n + 1,) where segments begin and end: segments are the units of intervals and tests.
     baselines : sequence of str, default=()
         Names among `predictions` that the others are compared with; none: all pairs.
-    samples : int or None, default=None
-        Resamples; 0: no intervals, no tests; default: what the comparisons need.
     """
     _check(gold, predictions, offsets, baselines)
-    settings = ResamplingSettings(samples=samples, seed=seed, correct=correction, family=family)
+    tests = ResamplingSettings(
+        samples=settings.samples, seed=settings.seed, correct=settings.correct, family=settings.family
+    )
     counts = {name: confusions(gold, tags, offsets) for name, tags in predictions.items()}
     measures = {name: Measure(slice(0, 4), metric) for name, metric in METRICS.items()}
     scored = Scored({name: each[None] for name, each in counts.items()}, measures)
     levels = Levels.from_groups(None, len(offsets) - 1)
     pairs = [(a, b) for b in baselines for a in predictions if a not in baselines]
     better = dict.fromkeys(METRICS, True)
-    result = compare(scored, levels, settings, better, pairs or None, progress=progress)
+    result = compare(scored, levels, tests, better, pairs or None, progress=progress)
     scores = scored.scores
     probabilities = probabilities or {}
     for name, bad in probabilities.items():
@@ -261,8 +260,9 @@ def evaluate_words(
         low = -1.0 if metric == "mcc" else 0.0
         ci.setdefault(name, {})[metric] = max(bounds[0], low), min(bounds[1], 1.0)
     recipe = {
-        "samples": result.engine.samples, "seed": seed, "confidence": CONFIDENCE, "interval": "jackknife",
-        "units": "segments", "correction": correction, "family": result.table.to_json(),
+        "samples": result.engine.samples, "seed": settings.seed, "confidence": CONFIDENCE,
+        "interval": "jackknife", "units": "segments", "correction": settings.correct,
+        "family": result.table.to_json(),
     }  # fmt: skip
     return WordReport(
         scores, ci, result.pairs(), {} if baselines else result.clusters(), len(offsets) - 1,

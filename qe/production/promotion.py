@@ -24,10 +24,10 @@ from qe.scoring.row_formats import Names, Needs
 from qe.scoring.scorer import Options, Scorer, needs_of
 from qe.statistics.comparisons import Comparisons, Scored
 from qe.statistics.draws import Levels
-from qe.statistics.family import ResamplingSettings
 from qe.statistics.intervals import exceeds
 from qe.statistics.metric import METRICS, Metric, title_of
-from qe.statistics.result import Tail, TestResult, check_seed
+from qe.statistics.result import TestResult
+from qe.statistics.settings import ResamplingSettings, Tail, check_seed
 from qe.tracking import registry
 from qe.tracking.logged_models import model_directory
 from qe.training.train import Outcome

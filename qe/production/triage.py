@@ -23,7 +23,7 @@ from qe.models.description import Description
 from qe.models.training_rows import HeldOutPredictions
 from qe.statistics.intervals import percentile_interval
 from qe.statistics.resampling import bootstrap_scores
-from qe.statistics.result import check_enough, check_seed
+from qe.statistics.settings import check_enough, check_seed
 
 Action = Literal["publish", "post-edit", "retranslate"]
 ACTIONS: tuple[Action, ...] = get_args(Action)

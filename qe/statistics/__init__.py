@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from qe.statistics.buckets import compare_in_buckets as compare_in_buckets
     from qe.statistics.family import Equivalence as Equivalence
     from qe.statistics.family import Pair as Pair
-    from qe.statistics.family import ResamplingSettings as ResamplingSettings
     from qe.statistics.family import correct as correct
     from qe.statistics.family import experimentwise_error as experimentwise_error
     from qe.statistics.intervals import bca_interval as bca_interval
@@ -35,5 +34,7 @@ if TYPE_CHECKING:
     from qe.statistics.resampling import randomization_test as randomization_test
     from qe.statistics.resampling import tukey_hsd as tukey_hsd
     from qe.statistics.result import TestResult as TestResult
+    from qe.statistics.settings import ResamplingSettings as ResamplingSettings
+    from qe.statistics.settings import SignificanceSettings as SignificanceSettings
 
 __getattr__, __dir__ = exports(__name__, "qe.statistics.metric.METRICS")

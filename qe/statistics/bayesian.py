@@ -14,7 +14,7 @@ from qe.display.numbers import number
 from qe.display.summary import Record
 from qe.statistics.draws import Groups, Levels, group_index
 from qe.statistics.metric import METRICS, title_of
-from qe.statistics.result import LEVEL
+from qe.statistics.settings import LEVEL
 
 _BLOCK = 1 << 22  # weights held at a time
 

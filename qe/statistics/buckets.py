@@ -15,9 +15,10 @@ from qe.display.numbers import general, percent, span
 from qe.display.summary import Printable
 from qe.statistics.comparisons import Comparisons
 from qe.statistics.draws import Groups, group_index
-from qe.statistics.family import IN_TEST, Bucket, Key, Pair, Table, Titles, borderline, correct, undecided
+from qe.statistics.family import Bucket, Key, Pair, Table, Titles, borderline, correct, undecided
 from qe.statistics.intervals import jackknife_deviations, jackknife_interval
 from qe.statistics.metric import title_of
+from qe.statistics.settings import IN_TEST
 
 Rows = NDArray[np.int64]
 BANDS = 4

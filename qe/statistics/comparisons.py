@@ -15,7 +15,7 @@ from features.basics.errors import InputError
 from features.basics.progress import Progress, silent
 from features.basics.threads import cores
 from qe.statistics.draws import Groups, Levels, group_index, group_sums, sample_blocks
-from qe.statistics.family import ALL_AT_ONCE, Equivalence, Key, Pair, ResamplingSettings, Table, copies_of
+from qe.statistics.family import Equivalence, Key, Pair, Table, copies_of
 from qe.statistics.intervals import (
     bca_interval,
     jackknife_interval,
@@ -27,7 +27,6 @@ from qe.statistics.metric import AdditiveMetric, ExchangedMetric, Metric, Ranked
 from qe.statistics.ranks import RankInterval, clusters, equivalences, rank_intervals
 from qe.statistics.resampling import (
     ALL_PAIRS,
-    Exchange,
     Method,
     TestsOfPairs,
     bootstrap_test,
@@ -38,7 +37,8 @@ from qe.statistics.resampling import (
     tukey_hsd_rescored,
     unstack,
 )
-from qe.statistics.result import LEVEL, Measure, TestResult, largest_p, with_units
+from qe.statistics.result import Measure, TestResult, largest_p, with_units
+from qe.statistics.settings import ALL_AT_ONCE, LEVEL, Exchange, ResamplingSettings
 
 VirtualScores = Mapping[tuple[str, str], FloatArray]
 """(system, metric) -> (samples,) scores of virtual test sets."""

@@ -10,7 +10,8 @@ from features.basics.array_types import FloatArray
 from features.basics.errors import InputError
 from qe.statistics.draws import sample_blocks
 from qe.statistics.metric import power_of_two_scaled
-from qe.statistics.result import Aggregate, CountArray, Rescore, Tail, TestResult, check_tail
+from qe.statistics.result import Aggregate, CountArray, Rescore, TestResult
+from qe.statistics.settings import Tail, check_tail
 
 Link = Literal["identity", "log", "fisher", "arcsine"]
 _Function = Callable[[FloatArray], FloatArray]

@@ -10,9 +10,10 @@ from features.basics.array_types import FloatArray
 from features.basics.assignments import numbers
 from features.basics.errors import InputError, known_name
 from qe.statistics.draws import Levels
-from qe.statistics.family import TOST, Equivalence, Key, Pair, ResamplingSettings, Table, Verdict
+from qe.statistics.family import TOST, Equivalence, Key, Pair, Table, Verdict
 from qe.statistics.intervals import exceeds
-from qe.statistics.result import LEVEL, TestResult
+from qe.statistics.result import TestResult
+from qe.statistics.settings import LEVEL, ResamplingSettings
 
 T = TypeVar("T")
 

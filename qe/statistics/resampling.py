@@ -32,15 +32,14 @@ from qe.statistics.result import (
     Reach,
     Rescore,
     Runs,
-    Tail,
     TestResult,
     as_runs,
-    check_samples,
     extreme,
     monte_carlo_error,
     p_value,
     rounding,
 )
+from qe.statistics.settings import EXCHANGES, PERMUTED, Contrasts, Exchange, Tail, check_samples
 
 Method = Literal["centred", "win-ratio", "shifted"]
 METHODS: tuple[str, ...] = get_args(Method)
@@ -129,8 +128,6 @@ def bootstrap_test(
     return TestResult(difference, p, BOOTSTRAPS[method], resampled, samples, tail, False, reach, error)
 
 
-Exchange = Literal["segment", "segment-run", "run", "any"]
-EXCHANGES: tuple[str, ...] = get_args(Exchange)
 RANDOMIZATION = "approximate randomization"
 Exchanged = Callable[[BoolArray], FloatArray]
 """(n, B) segments that change sides -> (B,) differences, for metrics that are no function of sums."""
@@ -318,9 +315,6 @@ def _label(unit: str, runs: int, groups: Groups | None) -> str:
     return unit if groups is None else unit.replace("segment", "group")
 
 
-Contrasts = Literal["pairs", "all"]
-Permuted = Literal["segment", "segment-run"]
-PERMUTED: tuple[Permuted, ...] = get_args(Permuted)
 TUKEY = "randomized Tukey HSD"
 SCHEFFE = "randomized Scheffe test"
 ALL_PAIRS: Mapping[Contrasts, str] = {"pairs": TUKEY, "all": SCHEFFE}

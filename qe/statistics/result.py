@@ -1,22 +1,21 @@
 """What a test found, the p-values that few units allow, and how p-values are counted."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from math import comb, factorial
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError, known_name
+from features.basics.errors import InputError
 from qe.display.files import plain_fields
 from qe.display.numbers import general
 from qe.display.summary import Record
+from qe.statistics.settings import Tail, check_tail
 
-Tail = Literal["two-sided", "greater", "less"]
 _MAX_ARRANGEMENTS = 10**300  # a quotient of 1 by more is 0
 
 
@@ -114,10 +113,6 @@ Aggregate = Callable[[FloatArray], FloatArray]
 Rescore = Callable[[CountArray], FloatArray]
 """(B, n) counts of rows -> (B,) scores, for metrics that are no function of sums."""
 
-TAILS: tuple[str, ...] = get_args(Tail)
-
-MOST_SAMPLES = 1_000_000  # the smallest p-value is then 1e-6; more would fill the memory first
-LEVEL = 0.05
 GROUP = "group"  # what units are called that have no other name
 ENUMERATED = 4096  # all exchanges are enumerated up to this number, even where fewer samples were asked for
 
@@ -210,35 +205,6 @@ def largest_p(results: Sequence[TestResult]) -> TestResult:
 def with_units(result: TestResult, name: str) -> TestResult:
     reach = result.reach and replace(result.reach, unit=result.reach.unit.replace(GROUP, name))
     return replace(result, exchange=result.exchange.replace(GROUP, name), reach=reach)
-
-
-def check_tail(tail: str) -> None:
-    known_name("tail", tail, TAILS)
-
-
-def check_samples(samples: int) -> None:
-    if not 1 <= samples <= MOST_SAMPLES:
-        raise InputError(f"samples must be 1 to {MOST_SAMPLES:,}, but got {samples:,}")
-
-
-def check_shares(**shares: float) -> None:
-    for name, value in shares.items():
-        if not 0 < value < 1:
-            raise InputError(f"0 < {name} < 1 must hold, but got {value:g}")
-
-
-def check_enough(samples: int, option: str = "samples", level: float = LEVEL) -> None:
-    """Raises InputError for too few resamples to reach a p-value of the level on any data."""
-    least = math.ceil(round(1 / level, 9)) - 1
-    if samples < least:
-        raise InputError(
-            f"{option} must be at least {least}, but got {samples}: fewer cannot give a p-value of {level:g}"
-        )
-
-
-def check_seed(seed: int) -> None:
-    if seed < 0:
-        raise InputError(f"the seed must not be negative, but got {seed}")
 
 
 def as_runs(statistics: FloatArray, name: str = "statistics") -> FloatArray:

@@ -17,11 +17,11 @@ from qe.statistics.buckets import Buckets, compare_in_buckets
 from qe.statistics.comparisons import Comparisons, Result, Scored, comparison_table
 from qe.statistics.comparisons import compare as compare_scored
 from qe.statistics.draws import Groups, Levels, group_sums
-from qe.statistics.family import ResamplingSettings, cautions, experimentwise_error
+from qe.statistics.family import cautions, experimentwise_error
 from qe.statistics.intervals import jackknife_scores
 from qe.statistics.ranks import undecided_notes
-from qe.statistics.resampling import Exchange
-from qe.statistics.result import Aggregate, Measure, TestResult, as_runs, check_enough
+from qe.statistics.result import Aggregate, Measure, TestResult, as_runs
+from qe.statistics.settings import Exchange, ResamplingSettings, check_enough
 from qe.systems.mt_metrics.table import SegmentScores
 from qe.systems.results import Instability, System, SystemsComparison, SystemScore, check, check_lengths
 from qe.systems.text_metric import TextMetric, title_of

@@ -11,11 +11,12 @@ from features.basics.array_types import FloatArray
 from features.basics.progress import Progress, silent
 from qe.display.numbers import count, interval, number, p_value, percent, probability, signed
 from qe.display.table import Column, Table
-from qe.evaluation.power import Draw, Pilot, Point, PowerSettings, needed_units, pilot_error
+from qe.evaluation.power import Draw, Pilot, Point, needed_units, pilot_error
 from qe.statistics.comparisons import Comparisons, Scored
 from qe.statistics.draws import group_index
 from qe.statistics.family import Pair
 from qe.statistics.result import Measure, TestResult
+from qe.statistics.settings import PowerSettings
 from qe.systems.results import ByNumber, NeededSegments, SingleRuns, SystemsComparison
 from qe.systems.text_metric import title_of
 
@@ -125,7 +126,10 @@ def needed_segments(comparison: SystemsComparison, progress: Progress = silent) 
     for pair in comparison.comparisons:
         comparisons, difference = max(sizes.get(pair.family, 1), 1), pair.result.difference
         samples = max(199, 10 * round(comparisons / settings.level) - 1)
-        power = PowerSettings(POWER, settings.level, comparisons, _SIMULATIONS, samples, settings.seed)
+        power = PowerSettings(
+            power=POWER, level=settings.level, comparisons=comparisons, simulations=_SIMULATIONS,
+            samples=samples, seed=settings.seed,
+        )  # fmt: skip
         sides = {
             name: comparison.scored.runs(system, pair.metric)
             for name, system in (("own", pair.system), ("other", pair.baseline))

@@ -11,7 +11,8 @@ from qe.display import files
 from qe.display.numbers import estimate, general, interval, number, p_value, probability
 from qe.display.table import Column, Table, csv_of
 from qe.evaluation.tables import bucket_tables
-from qe.statistics.family import CLAIMS, Pair
+from qe.statistics.family import Pair
+from qe.statistics.settings import CLAIMS
 from qe.systems.power import needed_table, single_runs_tables
 from qe.systems.results import SystemsComparison, pair_json
 from qe.systems.text_metric import title_of

@@ -16,9 +16,10 @@ from qe.evaluation.power import Point
 from qe.statistics.buckets import BucketReport
 from qe.statistics.comparisons import Scored
 from qe.statistics.draws import Levels
-from qe.statistics.family import Pair, ResamplingSettings
+from qe.statistics.family import Pair
 from qe.statistics.ranks import RankInterval
 from qe.statistics.result import TestResult
+from qe.statistics.settings import ResamplingSettings
 from qe.systems.mt_metrics.table import SegmentScores
 from qe.systems.text_metric import TextMetric
 from qe.systems.texts import Texts

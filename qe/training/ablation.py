@@ -22,6 +22,7 @@ from qe.evaluation.evaluate import Report, SystemScores, evaluate
 from qe.evaluation.tables import p_cell
 from qe.models.pipeline import Candidate
 from qe.statistics.metric import METRICS, title_of
+from qe.statistics.settings import SignificanceSettings
 from qe.training.check import check
 from qe.training.objective import FoldData, Objective
 from qe.training.preparation import Prepared, feature_tables, prepare
@@ -105,10 +106,9 @@ def ablate(
         data.scores,
         predictions,
         data.dataset.scale,
+        SignificanceSettings(samples=samples, seed=seed),
         baselines=(f"base: {' + '.join(base)}",) if base else ("all",),
         metrics=SUBSET_METRICS,
-        samples=samples,
-        seed=seed,
     )
     curve = {}
     for done, fraction in enumerate(FRACTIONS):
@@ -116,7 +116,11 @@ def ablate(
         thinned = [_sample_rows(fold, fraction, seed) for fold in folds]
         predicted = _out_of_fold(result.objective, thinned, result.best)
         scored = evaluate(
-            data.scores, {"all": predicted}, data.dataset.scale, metrics=SUBSET_METRICS, samples=0
+            data.scores,
+            {"all": predicted},
+            data.dataset.scale,
+            SignificanceSettings(samples=0),
+            metrics=SUBSET_METRICS,
         )
         rows = int(np.mean([round(fraction * (len(fold.scores) - fold.n_added)) for fold in folds]))
         curve[rows] = dict(scored.systems["all"].metrics)
@@ -307,9 +311,8 @@ def learning_curve(
                 data.scores,
                 {"model": predicted},
                 data.dataset.scale,
+                SignificanceSettings(samples=samples, seed=seed),
                 metrics=CURVE_METRICS,
-                samples=samples,
-                seed=seed,
             )
             figures.append(report.systems["model"])
             predictions.append(predicted)

@@ -40,6 +40,7 @@ from qe.models.robustness import Robustness
 from qe.models.robustness_table import robustness_plot
 from qe.statistics.metric import METRICS
 from qe.statistics.metrics.ranking import delta_avg_by_n
+from qe.statistics.settings import SignificanceSettings
 from qe.tracking.settings import working_directory_commit
 from qe.training import plots
 from qe.training.preparation import Prepared
@@ -231,11 +232,9 @@ def _report(
         gold,
         systems,
         dataset.scale,
+        SignificanceSettings(samples=section.samples, seed=section.seed, correct=section.correct),
         baselines=baselines.NAMES,
         metrics=tuple(dict.fromkeys((*metrics_of(dataset.scale, gold), *others, section.metric))),
-        samples=section.samples,
-        seed=section.seed,
-        correction=section.correct,
     )
     delta_avg = {name: report.score(name, "delta_avg") for name in systems}
     return {**report.to_json(), "oracles": None if oracles is None else oracles.to_json(delta_avg)}

@@ -7,7 +7,7 @@ from qe.display.numbers import NumberText, interval, p_value, settings, signed
 from qe.display.table import Column, Table
 from qe.evaluation.evaluate import CLASS_METRICS, json_name
 from qe.statistics.metric import METRICS
-from qe.statistics.result import LEVEL
+from qe.statistics.settings import LEVEL
 
 _FAMILIES = 4  # named in one line
 # Parts of a report, the one that counts most first.

@@ -16,6 +16,7 @@ from qe.data.dataset import Split
 from qe.display.numbers import fixed
 from qe.evaluation.word_level import Bin, WordReport, evaluate_words
 from qe.models.word_tags import METRICS, PlaceTags, WordTags
+from qe.statistics.settings import CorrectionSettings
 from qe.training.preparation import Prepared
 
 PARTS: Mapping[Kind, str] = {"word": "words", "gap": "gaps", "source": "source"}
@@ -177,7 +178,7 @@ def _report(
     tagged = words.out_of_fold[kind]
     return evaluate_words(
         words.gold[kind], {metric: tagged.tags[metric]}, tagged.offsets,
-        samples=samples, seed=seed, probabilities={metric: bad},
+        CorrectionSettings(samples=samples, seed=seed), probabilities={metric: bad},
     )  # fmt: skip
 
 

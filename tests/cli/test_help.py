@@ -12,8 +12,7 @@ from qe.data.tag_files import LAYOUTS
 from qe.evaluation import evaluate as evaluation
 from qe.evaluation.oracles import ORACLES
 from qe.evaluation.word_level import THRESHOLD_METRICS
-from qe.statistics.family import CORRECTIONS, SCOPES, Interval, Test
-from qe.statistics.result import TAILS
+from qe.statistics.settings import CORRECTIONS, SCOPES, TAILS, Interval, Test
 from tests.factories import Capsys, Monkeypatch, exit_code
 
 COMMANDS = {name: one for verb in verbs() for name, one in commands(verb).items()}

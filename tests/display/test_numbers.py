@@ -19,7 +19,7 @@ from qe.display.numbers import (
     percent_estimate,
     signed,
 )
-from qe.statistics.result import LEVEL
+from qe.statistics.settings import LEVEL
 
 FLOATS = st.floats(-1e6, 1e6)
 P = st.floats(0, 1)

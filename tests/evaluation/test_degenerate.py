@@ -8,11 +8,12 @@ import pytest
 from features.basics.errors import InputError
 from qe.data.dataset import LabelScale
 from qe.evaluation.evaluate import TESTS, evaluate
-from qe.evaluation.power import PowerSettings, power
+from qe.evaluation.power import power
 from qe.evaluation.tables import notes, report_tables
 from qe.statistics.bayesian import bayesian_comparisons
 from qe.statistics.buckets import by_name
 from qe.statistics.metric import METRICS
+from qe.statistics.settings import PowerSettings, SignificanceSettings
 
 TINY = 5e-324
 ROWS = 24
@@ -48,16 +49,21 @@ def test_every_metric_test_and_interval_is_finite_or_undefined(labels, test):
     for name, predicted in COLUMNS.items():
         predictions = {"a": predicted, "b": COLUMNS["normal"], "c": COLUMNS["two tiny values"]}
         report = evaluate(
-            gold, predictions, SCALE, metrics=METRICS.names, samples=39, test=test, margins={"mae": 0.1},
+            gold,
+            predictions,
+            SCALE,
+            SignificanceSettings(samples=39, test=test),
+            metrics=METRICS.names,
+            margins={"mae": 0.1},
             buckets=() if test in ("tukey", "scheffe") else [by_name("half", "", FIRST)],
-        )  # fmt: skip
+        )
         assert all(math.isfinite(value) for value in numbers(report.to_json())), name
         assert report_tables(report) and notes(report)
 
 
 @pytest.mark.parametrize("labels", [name for name in COLUMNS if "tiny" in name and "constant" not in name])
 def test_a_spread_that_cannot_be_squared_has_a_note(labels):
-    report = evaluate(COLUMNS[labels], {"a": COLUMNS["tiny steps"]}, SCALE, samples=0)
+    report = evaluate(COLUMNS[labels], {"a": COLUMNS["tiny steps"]}, SCALE, SignificanceSettings(samples=0))
     assert any("differ by" in note for note in report.notes)
 
 
@@ -65,7 +71,9 @@ def test_a_spread_that_cannot_be_squared_has_a_note(labels):
 def test_groups_of_two_kinds_and_bayes(labels):
     gold, predictions = COLUMNS[labels], {"a": COLUMNS["tiny steps"], "b": COLUMNS["normal"]}
     groups = {"document": FIRST, "judge": SECOND}
-    report = evaluate(gold, predictions, SCALE, metrics=METRICS.names, samples=39, groups=groups)
+    report = evaluate(
+        gold, predictions, SCALE, SignificanceSettings(samples=39), metrics=METRICS.names, groups=groups
+    )
     assert all(math.isfinite(value) for value in numbers(report.to_json()))
     for folds in (None, SECOND):
         for one in bayesian_comparisons(gold, predictions, {"mae": 0.1}, folds=folds, samples=50):

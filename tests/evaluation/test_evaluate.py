@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import qe
 from qe.data import LabelScale, read_scores, read_submission, write_submission
 from qe.evaluation.evaluate import evaluate
 from qe.evaluation.official_scorer import official_lines, official_scores
 from qe.evaluation.tables import report_tables, winners
 from qe.statistics import Pair
+from qe.statistics.settings import SignificanceSettings
 from tests.factories import Find, ran, refuses
 
 EFFORT = LabelScale("effort", 1, 5, True)
@@ -43,7 +45,7 @@ def test_official_scorer_to_every_printed_digit(shared_data: Find) -> None:
 @pytest.mark.slow
 def test_report_has_scores_intervals_and_pairs(systems: tuple[np.ndarray, dict[str, np.ndarray]]) -> None:
     gold, predictions = systems
-    report = evaluate(gold, predictions, EFFORT, samples=500)
+    report = evaluate(gold, predictions, EFFORT, SignificanceSettings(samples=500))
     content = json.loads(json.dumps(report.to_json(), allow_nan=False))
     good = content["systems"]["good"]
     assert good["n"] == 200 and len(good["delta_avg_by_n"]) == 99
@@ -64,7 +66,9 @@ def test_the_win_ratio_is_the_share_of_test_sets_that_the_better_one_does_not_wi
     rng = np.random.default_rng(2)
     gold = rng.uniform(1, 5, 300)
     predictions = {"a": gold + rng.normal(0, 0.80, 300), "b": gold + rng.normal(0, 0.84, 300)}
-    report = evaluate(gold, predictions, EFFORT, metrics=("mae",), test="win-ratio", samples=4000)
+    report = evaluate(
+        gold, predictions, EFFORT, SignificanceSettings(test="win-ratio", samples=4000), metrics=("mae",)
+    )
     result = report.comparison("a", "b", "mae").result
     errors = np.abs(predictions["a"] - gold) - np.abs(predictions["b"] - gold)
     means = errors[rng.integers(0, 300, (4000, 300))].mean(axis=1)
@@ -76,7 +80,9 @@ def test_the_win_ratio_is_the_share_of_test_sets_that_the_better_one_does_not_wi
 @pytest.mark.parametrize("test", ["bootstrap", "ar", "tukey", "scheffe"])
 def test_comparisons_with_baselines(systems: tuple[np.ndarray, dict[str, np.ndarray]], test: str) -> None:
     gold, predictions = systems
-    report = evaluate(gold, predictions, EFFORT, baselines=("mean",), samples=300, test=test)  # type: ignore[arg-type]
+    report = evaluate(
+        gold, predictions, EFFORT, SignificanceSettings(samples=300, test=test), baselines=("mean",)
+    )  # type: ignore[arg-type]
     assert {(c.system, c.baseline) for c in report.comparisons} == {
         ("good", "mean"), ("bad", "mean"), ("twin", "mean"),
     }  # fmt: skip
@@ -92,12 +98,17 @@ def test_label_direction_is_read_from_the_scale() -> None:
     rng = np.random.default_rng(0)
     gold = rng.random(80)
     predicted = np.clip(gold + rng.normal(0, 0.2, 80), 0, 1)
-    upward = evaluate(1 - gold, {"s": 1 - predicted}, LabelScale("quality", 0, 1, True), samples=0)
-    downward = evaluate(gold, {"s": predicted}, HTER, samples=0)
+    upward = evaluate(
+        1 - gold, {"s": 1 - predicted}, LabelScale("quality", 0, 1, True), SignificanceSettings(samples=0)
+    )
+    downward = evaluate(gold, {"s": predicted}, HTER, SignificanceSettings(samples=0))
     for metric, score in upward.systems["s"].metrics.items():
         assert downward.score("s", metric) == pytest.approx(score)
     assert downward.score("s", "delta_avg") > 0.1
-    assert evaluate(gold, {"s": -predicted}, HTER, samples=0).score("s", "delta_avg") < -0.1
+    assert (
+        evaluate(gold, {"s": -predicted}, HTER, SignificanceSettings(samples=0)).score("s", "delta_avg")
+        < -0.1
+    )
 
 
 def test_same_seed_same_report_and_documents_widen_intervals() -> None:
@@ -105,17 +116,22 @@ def test_same_seed_same_report_and_documents_widen_intervals() -> None:
     document = np.repeat(np.arange(20), 10)
     gold = rng.normal(size=200)
     predicted = gold + rng.normal(size=20)[document] + 0.1 * rng.normal(size=200)
-    by_segment = evaluate(gold, {"s": predicted}, EFFORT, samples=300)
-    again = evaluate(gold, {"s": predicted}, EFFORT, samples=300)
+    by_segment = evaluate(gold, {"s": predicted}, EFFORT, SignificanceSettings(samples=300))
+    again = evaluate(gold, {"s": predicted}, EFFORT, SignificanceSettings(samples=300))
     assert by_segment.to_json() == again.to_json()
-    by_document = evaluate(gold, {"s": predicted}, EFFORT, samples=300, groups=document)
+    by_document = evaluate(gold, {"s": predicted}, EFFORT, SignificanceSettings(samples=300), groups=document)
     low, high = by_segment.systems["s"].ci["mae"]
     wide_low, wide_high = by_document.systems["s"].ci["mae"]
     assert wide_high - wide_low > 1.5 * (high - low)
 
 
 def test_few_segments_are_undefined_not_errors() -> None:
-    report = evaluate(np.array([3.0]), {"a": np.array([3.0]), "b": np.array([2.0])}, EFFORT, samples=50)
+    report = evaluate(
+        np.array([3.0]),
+        {"a": np.array([3.0]), "b": np.array([2.0])},
+        EFFORT,
+        SignificanceSettings(samples=50),
+    )
     scores = report.systems["a"].metrics
     assert scores["mae"] == 0 and np.isnan(scores["delta_avg"]) and np.isnan(scores["pearson"])
     json.dumps(report.to_json(), allow_nan=False)
@@ -137,7 +153,7 @@ def test_twelve_clearly_different_systems_are_told_apart() -> None:
     report = evaluate(gold, predictions, EFFORT, metrics=("mae",))
     assert report.recipe["samples"] == 26_400 == 20 * 66 / 0.05
     assert report.clusters["mae"] == [[name] for name in predictions]
-    few = evaluate(gold, predictions, EFFORT, metrics=("mae",), samples=1000)
+    few = evaluate(gold, predictions, EFFORT, SignificanceSettings(samples=1000), metrics=("mae",))
     assert "mae" not in few.clusters and winners(few, "mae") == []
     assert any("1,000 samples" in note and "ask for 26,400" in note for note in few.notes)
 
@@ -148,9 +164,13 @@ def test_few_documents_cannot_decide(test: str) -> None:
     gold, predictions = graded(2, 60)
     for documents, decided in [(3, False), (5, False), (12, True)]:
         report = evaluate(
-            gold, predictions, EFFORT, metrics=("mae", "delta_avg"), test=test, samples=4000,  # type: ignore[arg-type]
+            gold,
+            predictions,
+            EFFORT,
+            SignificanceSettings(test=test, samples=4000),
+            metrics=("mae", "delta_avg"),
             groups=np.arange(60) % documents,
-        )  # fmt: skip
+        )
         mae = report.comparison("s00", "s01", "mae")
         assert (mae.result.undecided is None) == decided == (not np.isnan(mae.p_corrected))
         assert any(f"{documents} groups only" in note for note in report.notes)
@@ -189,7 +209,7 @@ def test_several_kinds_of_units_take_the_largest_p_and_the_widest_interval() -> 
         ([], {"a": []}, {}, "no gold labels"),
         ([1, 2, 3], {"a": [1, 2, 3]}, {"baselines": ["mean"]}, "unknown baseline 'mean'; known: a"),
         ([1, 2, 3], {"a": [1, 2, 3]}, {"metrics": ["maee"]}, "did you mean 'mae'"),
-        ([1, 2, 3], {"a": [1, 2, 3]}, {"correction": "tukey"}, "a test, not a correction; use --test"),
+        ([1, 2, 3], {"a": [1, 2, 3]}, {"correct": "tukey"}, "a test, not a correction; use test tukey of"),
         ([1, 2, 3], {"a": [1, 2, 3]}, {"samples": 1}, "samples must be at least 19, but got 1"),
         ([1, 2, 3], {"a": [1, 2, 3]}, {"family": "x"}, "known: metric, table, all"),
     ],
@@ -198,7 +218,7 @@ def test_bad_input_says_what_is_wrong(
     gold: list[float], predictions: dict[str, list[float]], options: dict[str, object], message: str
 ) -> None:
     arrays = {name: np.array(values) for name, values in predictions.items()}
-    refuses(message, evaluate, np.array(gold), arrays, EFFORT, **options)
+    refuses(message, qe.evaluate, np.array(gold), arrays, higher_is_better=True, **options)
 
 
 @pytest.mark.slow
@@ -401,7 +421,9 @@ def test_heavy_tails_are_warned_of_where_they_are() -> None:
     rng = np.random.default_rng(2)
     heavy, mild = rng.lognormal(0, 1, 300), rng.uniform(1, 5, 300)
     for gold, warned in ((heavy, True), (mild, False)):
-        report = evaluate(gold, {"a": gold + rng.normal(0, 0.3, 300)}, EFFORT, samples=100)
+        report = evaluate(
+            gold, {"a": gold + rng.normal(0, 0.3, 300)}, EFFORT, SignificanceSettings(samples=100)
+        )
         told = [note for note in report.notes if "heavy tails" in note]
         assert bool(told) == warned
         assert not warned or ("the labels (excess kurtosis" in told[0] and "RMSE and Pearson" in told[0])
@@ -410,7 +432,9 @@ def test_heavy_tails_are_warned_of_where_they_are() -> None:
 @pytest.mark.parametrize(("family", "comparisons"), [("metric", 3), ("table", 6), ("all", 6)])
 def test_the_family_and_the_monte_carlo_error_are_told(family: Any, comparisons: int) -> None:
     gold, predictions = graded(3, 100)
-    report = evaluate(gold, predictions, EFFORT, metrics=("mae", "rmse"), family=family, samples=2000)
+    report = evaluate(
+        gold, predictions, EFFORT, SignificanceSettings(family=family, samples=2000), metrics=("mae", "rmse")
+    )
     assert max(report.recipe["family"]["comparisons"].values()) == comparisons
     largest = max(comparison.result.error for comparison in report.comparisons)
     p = max(comparison.result.p for comparison in report.comparisons)

@@ -7,6 +7,7 @@ from qe.data.dataset import LabelScale
 from qe.evaluation.evaluate import CLASS_METRICS, DEFAULT_METRICS, evaluate, metrics_of
 from qe.evaluation.tables import notes, report_tables
 from qe.statistics.metric import METRICS
+from qe.statistics.settings import SignificanceSettings
 from qe.training.summary import differences_table, scores_table
 from tests.display.whole import check_whole
 
@@ -24,7 +25,9 @@ def test_a_metric_is_in_every_table(metric: str) -> None:
     gold = rng.integers(0, 2, 80).astype(float) if scale.classes else rng.uniform(1, 5, 80)
     predictions = {name: np.clip(gold + rng.normal(0, s, 80), 0, 5) for s, name in enumerate(SYSTEMS, 1)}
     names = dict.fromkeys((metric, *metrics_of(scale), *DEFAULT_METRICS))
-    report = evaluate(gold, predictions, scale, baselines=["mean"], metrics=tuple(names), samples=100)
+    report = evaluate(
+        gold, predictions, scale, SignificanceSettings(samples=100), baselines=["mean"], metrics=tuple(names)
+    )
     assert any(kind.title in column.title for table in report_tables(report) for column in table.columns)
     assert notes(report)
     section = report.to_json()

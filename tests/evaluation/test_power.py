@@ -9,8 +9,9 @@ from statsmodels.stats.power import TTestPower
 
 from features.basics.errors import InputError
 from features.basics.progress import silent
-from qe.evaluation.power import PowerSettings, _Pilot, power
+from qe.evaluation.power import _Pilot, power
 from qe.statistics.metric import METRICS
+from qe.statistics.settings import PowerSettings
 from tests.factories import Monkeypatch, ran, refuses
 
 Floats = np.ndarray

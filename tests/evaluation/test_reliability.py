@@ -13,6 +13,7 @@ from qe.evaluation.word_level import (
     evaluate_words,
     reliability,
 )
+from qe.statistics.settings import CorrectionSettings
 
 
 def drawn(n: int, seed: int) -> tuple[BoolArray, FloatArray]:
@@ -84,8 +85,8 @@ def test_what_a_report_says_of_calibration() -> None:
         gold,
         {"true": probability >= 0.3, "shifted": shifted >= 0.3},
         offsets,
+        CorrectionSettings(samples=100),
         probabilities={"true": probability, "shifted": shifted},
-        samples=100,
     )
     for name in ("true", "shifted"):
         assert set(report.ci[name]) == {"mcc", "f1_mult", "f1_bad", "f1_ok"}

@@ -21,6 +21,7 @@ from qe.evaluation.word_level import (
     f1_bad,
     mcc,
 )
+from qe.statistics.settings import CorrectionSettings
 from tests.factories import Monkeypatch, ran, refuses
 
 Bools = NDArray[np.bool_]
@@ -80,7 +81,9 @@ def test_the_test_exchanges_whole_segments() -> None:
     """Five segments: all 2^5 exchanges by hand, counted exactly."""
     gold, bad, offsets = simulated(5, 11)
     sides = bad >= 0.4, bad >= 0.7
-    report = evaluate_words(gold, {"a": sides[0], "b": sides[1]}, offsets, samples=1000, correction="none")
+    report = evaluate_words(
+        gold, {"a": sides[0], "b": sides[1]}, offsets, CorrectionSettings(samples=1000, correct="none")
+    )
     observed = matthews_corrcoef(gold, sides[0]) - matthews_corrcoef(gold, sides[1])
     rows = np.repeat(np.arange(5), np.diff(offsets))
     extreme = []
@@ -99,7 +102,7 @@ def test_intervals_and_clusters_of_many_segments() -> None:
     gold, bad, offsets = simulated(400, 5)
     noise = np.random.default_rng(0).random(len(gold)) < 0.3
     systems = {"good": bad >= 0.5, "poor": (bad >= 0.5) ^ noise, "copy": bad >= 0.5}
-    report = evaluate_words(gold, systems, offsets, seed=1)
+    report = evaluate_words(gold, systems, offsets, CorrectionSettings(seed=1))
     assert report.clusters["mcc"] == [["good", "copy"], ["poor"]]
     low, high = report.ci["good"]["mcc"]
     drawn = np.random.default_rng(7).integers(0, 400, (2000, 400))

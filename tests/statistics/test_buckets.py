@@ -11,7 +11,7 @@ from qe.statistics import Mae, ResamplingSettings
 from qe.statistics.buckets import BucketReport, Buckets, bands, by_name, hotelling_p
 from qe.statistics.comparisons import Scored
 from qe.statistics.draws import Levels
-from qe.statistics.family import Test
+from qe.statistics.settings import Test
 from tests.factories import refuses
 
 Floats = np.ndarray
@@ -35,7 +35,7 @@ def by_mae(
 ) -> BucketReport:
     levels = Levels.from_groups(groups, len(gold))
     scored = Scored.from_predictions(gold, sides, {"mae": Mae()})
-    settings = ResamplingSettings(test, samples=0, seed=0)
+    settings = ResamplingSettings(test=test, samples=0, seed=0)
     return evaluate_in_buckets(scored, [("a", "b")], kinds, levels, settings, samples)
 
 

@@ -9,9 +9,9 @@ import pytest
 from qe.statistics import Mae, Pair
 from qe.statistics.comparisons import Comparisons, Scored
 from qe.statistics.draws import Levels
-from qe.statistics.family import Interval, ResamplingSettings, Test
 from qe.statistics.metric import METRICS
 from qe.statistics.result import Measure
+from qe.statistics.settings import Interval, ResamplingSettings, Test
 
 GROUPS = np.repeat(np.arange(12), 5)
 
@@ -25,7 +25,7 @@ def columns(seed: int = 0, n: int = 60) -> tuple[np.ndarray, dict[str, np.ndarra
 def engines(test: Test, interval: Interval = "jackknife") -> list[Comparisons]:
     """MAE of predictions, and the same errors as the statistics of MT systems in one run."""
     gold, sides = columns()
-    metric, how = Mae(), ResamplingSettings(test, samples=300, seed=3, interval=interval)
+    metric, how = Mae(), ResamplingSettings(test=test, samples=300, seed=3, interval=interval)
     statistics = {name: metric.statistics(gold, side)[None] for name, side in sides.items()}
     both = [
         Scored.from_predictions(gold, sides, {"mae": metric}),
@@ -54,7 +54,7 @@ def test_a_copy_is_not_dealt_as_a_further_system() -> None:
     """Tukey's test of three systems: p does not change because one of them is there twice."""
     gold, sides = columns(1)
     kinds = {name: METRICS.get(name)() for name in ("mae", "spearman")}
-    levels, how = Levels.from_groups(None, 60), ResamplingSettings("tukey", samples=300, seed=0)
+    levels, how = Levels.from_groups(None, 60), ResamplingSettings(test="tukey", samples=300, seed=0)
     pairs = list(combinations(sides, 2))
     alone = Comparisons(Scored.from_predictions(gold, sides, kinds), levels, how).tests(pairs)
     more = Comparisons(Scored.from_predictions(gold, sides | {"copy": sides["s1"]}, kinds), levels, how)
@@ -69,7 +69,9 @@ def test_what_is_undefined_has_no_p_value(test: Test) -> None:
     gold, sides = columns(2)
     kinds = {name: METRICS.get(name)() for name in ("mae", "spearman")}
     scored = Scored.from_predictions(gold, sides | {"constant": np.ones(60)}, kinds, {("s0", "mae")})
-    engine = Comparisons(scored, Levels.from_groups(None, 60), ResamplingSettings(test, samples=100, seed=0))
+    engine = Comparisons(
+        scored, Levels.from_groups(None, 60), ResamplingSettings(test=test, samples=100, seed=0)
+    )
     results = engine.tests([("s0", "s1"), ("s1", "constant")])
     assert np.isnan(results["s0", "s1", "mae"].p) and results["s0", "s1", "spearman"].p <= 1
     assert np.isnan(results["s1", "constant", "spearman"].p) and results["s1", "constant", "mae"].p <= 1

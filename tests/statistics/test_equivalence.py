@@ -12,6 +12,7 @@ from qe.data.dataset import LabelScale
 from qe.evaluation.evaluate import evaluate
 from qe.evaluation.tables import notes
 from qe.statistics.ranks import tost
+from qe.statistics.settings import SignificanceSettings
 from tests.factories import exit_code
 
 EFFORT = LabelScale("effort", 1, 5, True)
@@ -28,12 +29,19 @@ def test_mae_is_the_paired_tost_of_statsmodels(margin: float) -> None:
     gold, systems = two_systems(60, seed=1, gap=0.1)
     errors = [np.abs(values - gold) for values in systems.values()]
     expected, _, below = ttost_paired(*errors, -margin, margin)
-    report = evaluate(gold, systems, EFFORT, metrics=["mae"], samples=199, margins={"mae": margin})
+    report = evaluate(
+        gold, systems, EFFORT, SignificanceSettings(samples=199), metrics=["mae"], margins={"mae": margin}
+    )
     (outcome,) = report.equivalences
     assert outcome.p == pytest.approx(expected, rel=1e-9)
     assert outcome.p_noninferior == pytest.approx(below[1], rel=1e-9)  # of MAE, more is worse
     drawn = evaluate(
-        gold, systems, EFFORT, metrics=["mae"], samples=199, test="bootstrap", margins={"mae": margin}
+        gold,
+        systems,
+        EFFORT,
+        SignificanceSettings(samples=199, test="bootstrap"),
+        metrics=["mae"],
+        margins={"mae": margin},
     )
     assert drawn.equivalences[0].p == outcome.p
 
@@ -58,8 +66,14 @@ def test_few_documents_answer_none_of_the_three_questions(documents: int, test: 
     gold, systems = two_systems(300, seed=3)
     groups = np.repeat(np.arange(documents), 300 // documents)
     report = evaluate(
-        gold, systems, EFFORT, metrics=["mae"], samples=199, margins={"mae": 2.0}, groups=groups, test=test,  # type: ignore[arg-type]
-    )  # fmt: skip
+        gold,
+        systems,
+        EFFORT,
+        SignificanceSettings(samples=199, test=test),
+        metrics=["mae"],
+        margins={"mae": 2.0},
+        groups=groups,
+    )
     (outcome,), (difference,) = report.equivalences, report.comparisons
     told = "\n".join(notes(report))
     if documents < 6:
@@ -75,16 +89,22 @@ def test_systems_that_differ_in_few_segments_can_be_equivalent() -> None:
     gold, systems = two_systems(200, seed=3)
     systems["b"] = systems["a"].copy()
     systems["b"][:3] += 0.1
-    report = evaluate(gold, systems, EFFORT, metrics=["mae"], samples=199, margins={"mae": 0.1})
+    report = evaluate(
+        gold, systems, EFFORT, SignificanceSettings(samples=199), metrics=["mae"], margins={"mae": 0.1}
+    )
     assert report.comparisons[0].result.undecided and report.equivalences[0].verdict == "equivalent"
 
 
 def test_copies_dilute_no_equivalence() -> None:
     gold, systems = two_systems(300, seed=3, gap=0.1)
     systems["c"] = systems["a"] + 0.01
-    plain = evaluate(gold, systems, EFFORT, metrics=["mae"], samples=199, margins={"mae": 0.15})
+    plain = evaluate(
+        gold, systems, EFFORT, SignificanceSettings(samples=199), metrics=["mae"], margins={"mae": 0.15}
+    )
     more = systems | {"copy": systems["a"].copy()}
-    copied = evaluate(gold, more, EFFORT, metrics=["mae"], samples=199, margins={"mae": 0.15})
+    copied = evaluate(
+        gold, more, EFFORT, SignificanceSettings(samples=199), metrics=["mae"], margins={"mae": 0.15}
+    )
     told = {(one.system, one.baseline): one.p_corrected for one in copied.equivalences}
     for one in plain.equivalences:
         assert told[one.system, one.baseline] == one.p_corrected
@@ -102,7 +122,9 @@ def test_copies_dilute_no_equivalence() -> None:
 )
 def test_verdicts(n: int, gap: float, margin: float, verdict: str) -> None:
     gold, systems = two_systems(n, seed=3, gap=gap)
-    report = evaluate(gold, systems, EFFORT, metrics=["mae"], samples=199, margins={"mae": margin})
+    report = evaluate(
+        gold, systems, EFFORT, SignificanceSettings(samples=199), metrics=["mae"], margins={"mae": margin}
+    )
     assert report.equivalences[0].verdict == verdict
     told = "\n".join(notes(report))
     assert f"MAE within {margin:g}" in told and verdict in told
@@ -113,7 +135,14 @@ def test_verdicts(n: int, gap: float, margin: float, verdict: str) -> None:
 def test_copies_are_equivalent_and_what_is_undefined_is_undecided() -> None:
     gold, systems = two_systems(40, seed=2)
     systems = {"a": systems["a"], "copy": systems["a"].copy(), "constant": np.full(40, 3.0)}
-    report = evaluate(gold, systems, EFFORT, metrics=["spearman"], samples=199, margins={"spearman": 0.1})
+    report = evaluate(
+        gold,
+        systems,
+        EFFORT,
+        SignificanceSettings(samples=199),
+        metrics=["spearman"],
+        margins={"spearman": 0.1},
+    )
     by_pair = {(pair.system, pair.baseline): pair for pair in report.equivalences}
     assert by_pair["a", "copy"].verdict == "equivalent" and 0 < by_pair["a", "copy"].p < 1e-9
     undefined = by_pair["a", "constant"]

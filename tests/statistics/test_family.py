@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from qe.statistics.family import Key, Pair, ResamplingSettings, Table
+from qe.statistics.family import Key, Pair, Table
 from qe.statistics.result import Permutations, Reach, Runs, TestResult, largest_p, monte_carlo_error
+from qe.statistics.settings import ResamplingSettings
 
 SETTINGS = ResamplingSettings()
 

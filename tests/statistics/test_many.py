@@ -10,11 +10,12 @@ from scipy import stats
 from qe.statistics import Pearson, ResamplingSettings, TestResult, randomization_test
 from qe.statistics.comparisons import Comparisons, Scored
 from qe.statistics.draws import Levels
-from qe.statistics.family import CORRECTIONS, correct, experimentwise_error
+from qe.statistics.family import correct, experimentwise_error
 from qe.statistics.intervals import heavy_tails, williams_test, zou_interval
 from qe.statistics.metric import METRICS
 from qe.statistics.ranks import clusters
 from qe.statistics.resampling import bootstrap_scores, bootstrap_test, tukey_hsd, tukey_hsd_rescored
+from qe.statistics.settings import CORRECTIONS
 from tests.factories import refuses
 from tests.statistics.test_bootstrap import mean, scored
 

@@ -12,14 +12,9 @@ from scipy import stats
 
 from qe.statistics import DeltaAvg, Spearman
 from qe.statistics.draws import coin_rows, coin_sums, part_sums
-from qe.statistics.resampling import (
-    EXCHANGES,
-    Exchange,
-    randomization_test,
-    randomization_test_rescored,
-    randomization_tests,
-)
-from qe.statistics.result import Measure, Tail
+from qe.statistics.resampling import randomization_test, randomization_test_rescored, randomization_tests
+from qe.statistics.result import Measure
+from qe.statistics.settings import EXCHANGES, Exchange, Tail
 from qe.systems import Bleu, Length, Texts
 from tests.factories import Find, refuses
 from tests.statistics.test_bootstrap import mean, scored

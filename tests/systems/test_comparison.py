@@ -12,8 +12,8 @@ import pytest
 
 from features.storage.files import read_lines
 from qe.statistics import tukey_hsd
-from qe.statistics.family import ResamplingSettings, Test
 from qe.statistics.resampling import randomization_tests
+from qe.statistics.settings import ResamplingSettings, Test
 from qe.systems import System, SystemsComparison, Texts, compare, report
 from qe.systems.report import changes
 from qe.systems.text_metric import metric
@@ -175,7 +175,7 @@ def test_tukey_compares_all_systems_at_once() -> None:
     """Riezler and Maxwell 2005, section 4.4: the p-value of a pair holds for all pairs."""
     outputs = {"a": OLD, "b": NEW, "c": NEW[::-1]}
     systems = [System(name, (Texts.from_lines(lines, name),)) for name, lines in outputs.items()]
-    settings = ResamplingSettings("tukey", samples=500, seed=3)
+    settings = ResamplingSettings(test="tukey", samples=500, seed=3)
     reference = [Texts.from_lines(REFERENCE, "ref")]
     built = compare(systems, reference, metrics("bleu"), settings=settings)
     bleu = metric("bleu")
@@ -201,7 +201,7 @@ def test_the_claim_is_named_and_the_other_claims_are_told(example: SystemsCompar
 @pytest.mark.parametrize("unit", ["segment", "segment-run"])
 def test_tukey_of_several_runs_claims_what_it_exchanges(example: SystemsComparison, unit: str) -> None:
     """Tukey's test of two systems is the randomization test of the same unit."""
-    settings = ResamplingSettings("tukey", unit, samples=2000, seed=1)
+    settings = ResamplingSettings(test="tukey", exchange=unit, samples=2000, seed=1)
     built = compare(example.systems, example.references, metrics("bleu", "length"), settings=settings)
     for one in built.comparisons:
         other = next(c for c in example.comparisons if c.metric == one.metric)

@@ -3,14 +3,12 @@
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-from annotated_types import Interval
+from typing import TYPE_CHECKING
 
 from features.basics.errors import InputError
 from features.basics.progress import Progress
-from qe.cli.shared.options import MAX_SAMPLES, Resamples, Seed
 from qe.cli.shared.printing import Result
+from qe_human.settings import CorrelationSettings
 
 if TYPE_CHECKING:
     from qe.display.table import Table
@@ -18,6 +16,7 @@ if TYPE_CHECKING:
 
 
 def correlate(
+    *,
     progress: Progress,
     metrics: list[str] | None = None,
     human: Path | None = None,
@@ -32,14 +31,7 @@ def correlate(
     ranking_method: str = "expected_wins",
     reference: str = "_ref",
     with_references: bool = False,
-    samples: Annotated[int, Interval(ge=0, le=MAX_SAMPLES)] = 1000,
-    permutations: Resamples = None,
-    resample: str | None = None,
-    exchange: str | None = None,
-    seed: Seed = 0,
-    confidence: float = 0.95,
-    correct: str = "holm",
-    level: float = 0.05,
+    settings: CorrelationSettings,
     output: Path | None = None,
     markdown: bool = False,
     latex: bool = False,
@@ -76,16 +68,6 @@ def correlate(
       --correlations NAME...  {qe_human.correlations}; with settings: pearson:group=item. (default: all that
           the judgements allow)
       --ranking-method  Makes scores of systems from rankings, as in `qe rank`.
-      --samples  Bootstrap samples.
-      --permutations  Exchanges of each test; 0: no tests. (default: as many as the pairs of metrics need)
-      --resample both|segments  What the bootstrap draws. (default: both; segments with fewer than 7
-          systems)
-      --exchange UNIT  What changes sides in tests, which is the claim: segment (new segments), system (new
-          systems), score (these alone: Deutsch et al. 2021), segment+system: both must show. (default:
-          segments and systems; segments with fewer than 7 systems)
-      --seed N  Seed of all random draws.
-      --confidence  Confidence of the intervals.
-      --level  Level of the tests that make clusters.
 
     output:
       -o, --output DIR  Folder for JSON, tables and plots.
@@ -93,16 +75,14 @@ def correlate(
     from features.basics.assignments import configured
     from qe_human.human import CORRELATIONS
     from qe_human.metric_evaluation import reading, report
-    from qe_human.metric_evaluation.comparison import Settings
     from qe_human.metric_evaluation.report import meta_report
 
     if output is not None or track:
         # A missing package is told before any work.
         from qe_human.metric_evaluation.report_files import write_reports
-    settings = Settings(samples, permutations, seed, confidence, correct, level, resample, exchange)  # type: ignore[arg-type]
     every = sorted(CORRELATIONS.names, key=lambda name: (CORRELATIONS.get(name).level, name))
     texts = dict.fromkeys(correlations or [*every[:1], "acc_eq:group=none", *every[1:]])
-    chosen = {text: configured(CORRELATIONS, text, {"seed": seed}) for text in texts}
+    chosen = {text: configured(CORRELATIONS, text, {"seed": settings.seed}) for text in texts}
     _check_sources(metrics, human, rankings, metrics_eval)
     reports, tables, errors = [], metrics or [], lower_is_better or []
     for one in pair or (None,):
@@ -112,8 +92,9 @@ def correlate(
             evaluation = reading.from_tables(human, human_column, tables, columns, errors, one)
         else:
             evaluation = reading.from_rankings(
-                rankings or [], one, tables, columns, errors, ranking_method, reference, seed, progress
-            )
+                rankings or [], one, tables, columns, errors, ranking_method, reference, settings.seed,
+                progress,
+            )  # fmt: skip
         reports.append(
             meta_report(evaluation, chosen, settings, optional=correlations is None, progress=progress)
         )

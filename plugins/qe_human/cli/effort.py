@@ -7,8 +7,8 @@ from annotated_types import Interval
 
 from features.basics.errors import InputError
 from features.basics.progress import Progress
-from qe.cli.shared.options import Samples, Seed
 from qe.cli.shared.printing import Result
+from qe.statistics.settings import Samples, Seed
 
 if TYPE_CHECKING:
     from qe_human.effort.sets import AnnotatedTexts

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from features.basics.errors import InputError
 from features.basics.progress import Progress
 from qe.cli.shared.application import Application
-from qe.cli.shared.options import Seed
 from qe.cli.shared.printing import Result, Verbatim
 from qe.display.numbers import number, percent
+from qe.statistics.settings import Seed
 
 if TYPE_CHECKING:
     from qe.language.taggers import Tagger

@@ -20,7 +20,8 @@ from qe.statistics.family import correct
 from qe.statistics.intervals import percentile_interval
 from qe.statistics.metrics.ranking import Spearman
 from qe.statistics.resampling import bootstrap_rescored
-from qe.statistics.result import CountArray, check_samples, p_value, rounding
+from qe.statistics.result import CountArray, p_value, rounding
+from qe.statistics.settings import check_samples
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from qe.display.files import plain_fields
 from qe.display.numbers import NumberText, count, estimate, number, percent, starred
 from qe.display.summary import Printable
 from qe.display.table import Column, Table
-from qe.statistics.result import LEVEL
+from qe.statistics.settings import LEVEL
 from qe_human.effort.correlations import Correlation, Draws, correlations
 from qe_human.effort.sets import (
     AnnotatedTexts,

@@ -17,7 +17,7 @@ from qe.display.charts import save
 from qe.display.files import figures as embedded
 from qe.display.files import render, write, write_json
 from qe.display.numbers import interval, number
-from qe.statistics.result import LEVEL
+from qe.statistics.settings import LEVEL
 from qe_human.effort.report import (
     EffortReport,
     category_title,

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,9 +16,10 @@ from qe.statistics.family import correct
 from qe.statistics.intervals import percentile_interval
 from qe.statistics.ranks import separated
 from qe.statistics.resampling import bootstrap_scores
-from qe.statistics.result import check_samples
+from qe.statistics.settings import check_samples
 from qe_human.judgements.collection import Comparisons, tables
 from qe_human.ranking_method import RankingMethod
+from qe_human.settings import Draw
 
 STARS = ((0.01, "‡"), (0.05, "†"), (0.10, "*"))  # as in the appendix of the findings of WMT 2012
 
@@ -85,8 +85,6 @@ def stars_legend(mark: str) -> str:
     )
 
 
-Draw = Literal["tasks", "segments", "judges"]
-DRAWS: tuple[str, ...] = get_args(Draw)
 _BLOCK_BYTES = 1 << 25  # of counts that one thread holds
 
 

@@ -9,15 +9,12 @@ from numpy.typing import NDArray
 from scipy.stats import kendalltau
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError, known_name
+from features.basics.errors import InputError
 from features.basics.plugins import DISTRIBUTION, versions
 from features.basics.progress import Progress, silent
 from qe.display.summary import Printable, table_by
 from qe.display.table import Table
-from qe.statistics.family import ResamplingSettings
 from qe_human.judgements.certainty import (
-    DRAWS,
-    Draw,
     Kappa,
     Power,
     agreement,
@@ -40,6 +37,7 @@ from qe_human.judgements.collection import (
     violations,
 )
 from qe_human.ranking_method import Ranking, RankingMethod, ScoreMethod
+from qe_human.settings import RankSettings
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,53 +56,6 @@ def method_correlations(orders: Mapping[str, Sequence[str]]) -> MethodCorrelatio
     # Ranks without ties: Pearson's correlation of them is Spearman's of the orders.
     kendall = [[float(kendalltau(a, b).statistic) for b in ranks] for a in ranks]
     return MethodCorrelations(tuple(orders), np.atleast_2d(np.corrcoef(ranks)), np.array(kendall))
-
-
-@dataclass(frozen=True)
-class RankSettings:
-    """How to rank.
-
-    Parameters
-    ----------
-    reference : str, default='_ref'
-        Name of the human reference among the systems.
-    with_reference : bool, default=False
-        Whether every method treats it as a system like any other.
-    ranges : tuple of str or None, default=None
-        Methods with rank ranges; None: those that rank bootstrap samples quickly.
-    samples : int, default=1000
-        Bootstrap samples of tasks; 0 for none.
-    seed : int, default=0
-        Of all random draws.
-    confidence : float, default=0.95
-        Of the rank ranges.
-    level : float, default=0.1
-        Of the sign test that decides who wins (findings of WMT 2012, Table 4).
-    correct : str or None, default=None
-        How p-values of all pairs are corrected before they decide (Lopez 2012, section 6); None: they
-        decide uncorrected, and Holm's correction is reported as well.
-    constrained : tuple of str, default=()
-        Systems that a second mark compares with each other alone (Table 4); others may be missing.
-    draw : str, default='tasks'
-        What the bootstrap draws: tasks, or all tasks of a judge or of a segment together.
-    """
-
-    reference: str = "_ref"
-    with_reference: bool = False
-    ranges: tuple[str, ...] | None = None
-    samples: int = 1000
-    seed: int = 0
-    confidence: float = 0.95
-    level: float = 0.10
-    correct: str | None = None
-    constrained: tuple[str, ...] = ()
-    draw: Draw = "tasks"
-
-    def __post_init__(self) -> None:
-        if self.samples < 0:
-            raise InputError(f"samples must be at least 0, but got {self.samples}")
-        known_name("unit of drawing", self.draw, DRAWS)
-        ResamplingSettings(correct=self.correct or "none", confidence=self.confidence, level=self.level)
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,8 +173,8 @@ def ranking_report(
         for name, ranking in rankings.items()
     }
     p_values = sign_tests(counts.wins)
-    mended = corrected(p_values, settings.correct or "holm")
-    decisive = mended if settings.correct else p_values
+    mended = corrected(p_values, settings.correction or "holm")
+    decisive = mended if settings.correction else p_values
     left = tested_ranks(counts.wins, decisive, settings.level)
     own = [] if tasks is None else [tasks.systems.index(name) for name in counts.systems]
     return RankingReport(
@@ -235,7 +186,7 @@ def ranking_report(
         mended,
         decisive,
         _winners(counts, decisive, settings.level, counts.systems),
-        _winners(counts, decisive, settings.level, settings.constrained),
+        _winners(counts, decisive, settings.level, settings.constrained or ()),
         {name: (int(low), int(high)) for name, (low, high) in zip(counts.systems, left, strict=True)},
         tuple(circles(counts)),
         tuple(map(tuple, knots(counts))),
@@ -308,7 +259,7 @@ def _ranges(
     chosen = {
         name: method
         for name, method in methods.items()
-        if (method.resampled if wanted is None else name in wanted)
+        if (method.resampled if wanted is None else wanted == ["all"] or name in wanted)
     }
     tasks = judged.comparisons
     if tasks is None or settings.samples == 0 or not chosen or appearances[settings.draw] == 1:

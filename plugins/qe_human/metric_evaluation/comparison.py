@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
-from typing import Literal, get_args
 
 import numpy as np
 from scipy import stats
@@ -22,21 +21,15 @@ from qe.statistics.draws import (
     independent_seed,
     sample_blocks,
 )
-from qe.statistics.family import Key, Pair, ResamplingSettings, Table, borderline, copies_of, undecided
+from qe.statistics.family import Key, Pair, Table, borderline, copies_of, undecided
 from qe.statistics.intervals import percentile_interval, williams_test
 from qe.statistics.ranks import clusters
 from qe.statistics.resampling import Exchanged, randomization_test_rescored
-from qe.statistics.result import (
-    MOST_SAMPLES,
-    TestResult,
-    check_enough,
-    check_samples,
-    largest_p,
-    monte_carlo_error,
-    with_units,
-)
+from qe.statistics.result import TestResult, largest_p, monte_carlo_error, with_units
+from qe.statistics.settings import MAX_SAMPLES
 from qe_human.human import Correlation, Level, Problem
 from qe_human.metric_evaluation.reading import Evaluation
+from qe_human.settings import CLAIMS, CorrelationSettings
 
 MIN_SYSTEMS = 7  # for exchanges of systems: fewer cannot give small p-values
 _CLEAR = 0.1  # above this p-value nothing more is asked
@@ -78,58 +71,10 @@ def joint_p(difference: float, nulls: Sequence[FloatArray], units: Sequence[int]
     return float(2 * stats.t.sf(abs(difference) / np.sqrt(variance), min(units) - 1))
 
 
-Resample = Literal["both", "segments"]
-# What a difference is claimed for, by what changes sides.
-CLAIMS = {"segment": "new segments", "system": "new systems", "score": "these systems and segments alone"}
 PERMUTATION = "permutation of both inputs (Deutsch et al. 2021)"
 _ENOUGH = 100  # exchanges at least as extreme, after which a p-value needs no more
 _DEFINED = 0.95  # share of bootstrap samples that must have a correlation
 _DRAWS = 1000  # bootstrap samples drawn at a time
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How metrics are compared.
-
-    samples       bootstrap samples of the intervals; 0 for none
-    permutations  exchanges of the tests; None: as many as the pairs of metrics need; 0 for no tests
-    confidence    of the intervals
-    correct       none, bonferroni, holm, bh: over all pairs of metrics, by each correlation
-    level         a corrected p-value up to it is a difference
-    resample      unit of the bootstrap: segments and systems (both), or segments alone; None: both
-    exchange      unit that changes sides in a test, which is its claim (`CLAIMS`): segment, system, score, or
-                  segment+system, both of which must show a difference; None: all units with several members
-    """
-
-    samples: int = 1000
-    permutations: int | None = None
-    seed: int = 0
-    confidence: float = 0.95
-    correct: str = "holm"
-    level: float = 0.05
-    resample: Resample | None = None
-    exchange: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.samples:
-            check_samples(self.samples)
-        if self.permutations:
-            check_samples(self.permutations)
-            check_enough(self.permutations, "--permutations")
-        known_name("kind of bootstrap", self.resample or "both", get_args(Resample), location="--resample")
-        for unit in self.exchanges:
-            known_name("unit of exchange", unit, CLAIMS, location="--exchange")
-        self.resampling()
-
-    def resampling(self) -> ResamplingSettings:
-        """The settings of the tests that `qe compare` has, too."""
-        return ResamplingSettings(
-            seed=self.seed, confidence=self.confidence, correct=self.correct, level=self.level
-        )
-
-    @property
-    def exchanges(self) -> tuple[str, ...]:
-        return tuple(sorted(set((self.exchange or "segment+system").split("+"))))
 
 
 @dataclass(frozen=True)
@@ -192,7 +137,7 @@ def compare(
     name: str,
     correlation: Correlation,
     evaluation: Evaluation,
-    settings: Settings,
+    settings: CorrelationSettings,
     progress: Progress = silent,
 ) -> CorrelationResult:
     """Compare all metrics by one correlation on the translations that humans and all metrics score.
@@ -286,7 +231,7 @@ def _candidate(name: str, problem: Problem, values: FloatArray, from_segments: b
     return _Candidate(name, problem, values, scaled, score, from_segments)
 
 
-def _interval(fit: _Candidate, level: Level, settings: Settings) -> tuple[float, float]:
+def _interval(fit: _Candidate, level: Level, settings: CorrelationSettings) -> tuple[float, float]:
     undefined = float("nan"), float("nan")
     if not settings.samples or np.isnan(fit.score):
         return undefined
@@ -325,13 +270,14 @@ def _weights(
 
 
 def _tests(
-    name: str, pairs: Sequence[tuple[_Candidate, _Candidate]], settings: Settings, progress: Progress
-) -> tuple[dict[Key, Pair], dict[tuple[str, str], TestResult], list[str]]:
+    name: str, pairs: Sequence[tuple[_Candidate, _Candidate]], settings: CorrelationSettings,
+    progress: Progress,
+) -> tuple[dict[Key, Pair], dict[tuple[str, str], TestResult], list[str]]:  # fmt: skip
     alike = copies_of({fit.name: fit.values for pair in pairs for fit in pair})
     keys = [(candidate.name, baseline.name, name) for candidate, baseline in pairs]
     table = Table.from_keys(keys, settings.resampling(), alike=alike)
     if settings.permutations is None:
-        settings = replace(settings, permutations=min(table.resamples(), MOST_SAMPLES))
+        settings = replace(settings, permutations=min(table.resamples(), MAX_SAMPLES))
     results: dict[Key, TestResult] = {}
     williams: dict[tuple[str, str], TestResult] = {}
     with ThreadPoolExecutor(cores()) as pool:
@@ -353,7 +299,7 @@ def _tests(
     return judged, williams, notes
 
 
-def _test(candidate: _Candidate, baseline: _Candidate, settings: Settings) -> TestResult:
+def _test(candidate: _Candidate, baseline: _Candidate, settings: CorrelationSettings) -> TestResult:
     problem, units = candidate.problem, _units(candidate.problem, settings)
     exchanged = partial(problem.exchanged, candidate.scaled, baseline.scaled)
     differs = candidate.scaled != baseline.scaled
@@ -371,13 +317,13 @@ def _test(candidate: _Candidate, baseline: _Candidate, settings: Settings) -> Te
     return replace(result, difference=candidate.score - baseline.score)
 
 
-def _units(problem: Problem, settings: Settings) -> tuple[str, ...]:
+def _units(problem: Problem, settings: CorrelationSettings) -> tuple[str, ...]:
     columns = zip(("segment", "system"), problem.cells.T, strict=True)
     several = [unit for unit, column in columns if len(np.unique(column)) > 1]
     return settings.exchanges if len(several) == 2 else tuple(several) or ("score",)
 
 
-def _claim(pairs: Sequence[tuple[_Candidate, _Candidate]], settings: Settings) -> str:
+def _claim(pairs: Sequence[tuple[_Candidate, _Candidate]], settings: CorrelationSettings) -> str:
     units = [_units(candidate.problem, settings) for candidate, _ in pairs]
     claims = dict.fromkeys(" and ".join(CLAIMS[unit] for unit in each) for each in units)
     return "; ".join(claims)

@@ -16,8 +16,9 @@ from qe.display.numbers import NumberText, count, general, interval, number, p_v
 from qe.display.summary import Printable
 from qe.display.table import Column, Table
 from qe_human.human import DIGITS, Correlation, title_of
-from qe_human.metric_evaluation.comparison import MIN_SYSTEMS, CorrelationResult, Resample, Settings, compare
+from qe_human.metric_evaluation.comparison import MIN_SYSTEMS, CorrelationResult, compare
 from qe_human.metric_evaluation.reading import Evaluation
+from qe_human.settings import CorrelationSettings, Resample
 
 _FEW_SYSTEMS = f"fewer than {MIN_SYSTEMS} systems: tests exchange segments; --correlations shows them"
 
@@ -36,7 +37,7 @@ class MetaReport(Printable):
     metrics: tuple[str, ...]
     results: Mapping[str, CorrelationResult]
     counts: Mapping[str, int]
-    settings: Settings
+    settings: CorrelationSettings
     recipe: Mapping[str, Any]
     notes: tuple[str, ...]
 
@@ -65,7 +66,7 @@ class MetaReport(Printable):
 def meta_report(
     evaluation: Evaluation,
     correlations: Mapping[str, Correlation],
-    settings: Settings,
+    settings: CorrelationSettings,
     *,
     optional: bool = False,
     progress: Progress = silent,

@@ -9,8 +9,9 @@ from annotated_types import Interval
 from features.basics.assignments import assignments
 from features.basics.errors import InputError, unknown_name
 from features.basics.progress import Progress
-from qe.cli.shared.options import Positive, Samples, Seed
+from qe.cli.shared.options import Positive
 from qe.cli.shared.printing import Result, Verbatim
+from qe.statistics.settings import Samples, Seed
 
 if TYPE_CHECKING:
     from qe_papers.selection.selection import Translations

@@ -12,7 +12,7 @@ from features.storage.files import atomic_file
 from qe.data.writing import save_table
 from qe.display.numbers import count, estimate, interval, number, p_value, percent, signed
 from qe.display.table import Column, Table
-from qe.statistics.result import LEVEL
+from qe.statistics.settings import LEVEL
 from qe.systems.documents import document_names
 from qe.systems.text_metric import title_of
 from qe_papers.selection.selection import By, Preferences, Selection, Translations

@@ -22,8 +22,8 @@ from qe.display.summary import Printable, table_by
 from qe.display.table import Table
 from qe.models.model import Model
 from qe.statistics.draws import group_index
-from qe.statistics.family import Pair, ResamplingSettings
-from qe.statistics.result import check_enough, check_seed
+from qe.statistics.family import Pair
+from qe.statistics.settings import ResamplingSettings, check_enough, check_seed
 from qe.systems.comparison import compare
 from qe.systems.documents import (
     DocumentReport,
@@ -313,7 +313,7 @@ def select(
         choices[name] = preference.choice(granularity, translations.documents)
     whole = bleu.aggregate(statistics.sum(axis=1))
     best = translations.names[int(np.argmax(whole))]
-    settings = ResamplingSettings("ar", samples=samples, seed=seed, correct=correction, family="table")
+    settings = ResamplingSettings(samples=samples, seed=seed, correct=correction, family="table")
     randomization, bootstrap = (
         _tests(translations, choices, best, metrics, replace(settings, test=test), progress)
         for test in ("ar", "bootstrap")

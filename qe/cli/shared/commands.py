@@ -22,7 +22,7 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import NoneType
-from typing import Any, NoReturn, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NoReturn, get_args, get_origin, get_type_hints
 
 from features.basics.errors import NO_MODEL, InputError, did_you_mean, keep_known_options
 from features.basics.numerals import integer, real
@@ -82,6 +82,8 @@ class Option:
             hint = get_args(hint)[0]
         if NoneType in get_args(hint):
             hint = get_args(hint)[0]
+        if get_origin(hint) is Literal:
+            hint = str
         required, is_list = default in (inspect.Parameter.empty, MISSING), get_origin(hint) is list
         size: int | str | None = None if self.names or required else "?"
         if is_list and (self.metavar.endswith("...") or not self.names):
@@ -176,7 +178,7 @@ class Command:
         for one in self.parameters.values():
             if is_dataclass(one.annotation):
                 kind = self.groups[one.name] = one.annotation
-                for above in reversed(kind.__mro__[:-1]):
+                for above in kind.__mro__[:-1]:
                     entries = described_options(above.__doc__ or "")[1] | entries
                 hints = get_type_hints(kind, include_extras=True)
                 typed |= {each.name: (hints[each.name], each.default) for each in fields(kind)}

@@ -10,14 +10,12 @@ from annotated_types import Interval
 
 from features.basics.errors import InputError, known_name
 from qe.scoring.settings import AddedColumns, JobSettings
+from qe.statistics.settings import CorrectionSettings
 
 if TYPE_CHECKING:
     from qe.config.experiment import Experiment
     from qe.data.delimited import Layout
     from qe.scoring.input import Pool
-
-MAX_SAMPLES = 1_000_000  # resamples: as qe.statistics.result, which to import would load NumPy
-MAX_SEED = 2**32 - 1  # of NumPy's and scikit-learn's generators
 
 
 class CommonOptions:
@@ -83,10 +81,7 @@ class CommonOptions:
 
 
 # Types of options with limits.
-Seed = Annotated[int, Interval(ge=0, le=MAX_SEED)]
 Positive = Annotated[int, Interval(ge=1)]
-Samples = Annotated[int, Interval(ge=1, le=MAX_SAMPLES)]
-Resamples = Annotated[int | None, Interval(ge=0, le=MAX_SAMPLES)]
 Workers = Annotated[int, Interval(ge=1, le=1024)]
 
 
@@ -256,7 +251,7 @@ class ScoreOptions(JobSettings, AddedColumns, ScoredFiles):
 
 
 @dataclass(frozen=True, kw_only=True)
-class WordOptions:
+class WordOptions(CorrectionSettings):
     """How probabilities become tags, and what is compared.
 
     input:
@@ -281,7 +276,3 @@ class WordOptions:
     folds: Annotated[int | None, Interval(ge=2)] = None
     thresholds_by: str = "mcc"
     baseline: list[str] | None = None
-    samples: Resamples = None
-    seed: Seed = 0
-    correct: str = "holm"
-    family: str = "metric"

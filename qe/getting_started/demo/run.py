@@ -11,7 +11,7 @@ from qe.getting_started.demo.generation import DemoData, generate
 from qe.scoring.job_summary import ScoredFile
 from qe.scoring.jobs import score_file
 from qe.scoring.settings import JobSettings
-from qe.statistics.result import check_seed
+from qe.statistics.settings import check_seed
 from qe.training.check import load
 from qe.training.train import Outcome, train
 

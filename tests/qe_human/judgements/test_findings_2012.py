@@ -71,7 +71,7 @@ def judged(shared_data: Find) -> dict[str, JudgedPair]:
 @pytest.fixture(scope="module")
 def reports(judged: dict[str, JudgedPair]) -> Reports:
     methods = {name: RANKINGS.get(name)() for name in METHODS}
-    settings = RankSettings(ranges=("expected_wins",), samples=500)
+    settings = RankSettings(ranges=["expected_wins"], samples=500)
     return {name: ranking_report(pair, methods, settings) for name, pair in judged.items()}
 
 
@@ -117,7 +117,7 @@ CONSTRAINED = {
 @pytest.mark.parametrize("pair", CONSTRAINED)
 def test_constrained_wins_and_comparisons_of_table_4(pair: str, judged: dict[str, JudgedPair]) -> None:
     names, first = CONSTRAINED[pair]
-    settings = RankSettings(samples=0, constrained=tuple(names.split()))
+    settings = RankSettings(samples=0, constrained=names.split())
     report = ranking_report(judged[pair], {"bojar": RANKINGS.get("bojar")()}, settings)
     assert set(report.constrained_winners) == set(names.split()[:first])
     decided = report.counts.decided

@@ -41,7 +41,6 @@ from qe_human.judgements.collection import (
 )
 from qe_human.judgements.ranking_report import (
     RankingReport,
-    RankSettings,
     method_correlations,
     ranking_report,
 )
@@ -49,6 +48,7 @@ from qe_human.judgements.ranking_tables import latex, markdown, ranking_table, r
 from qe_human.judgements.report_files import plots, power_plot, rank_range_plot, write_reports
 from qe_human.ranking_method import RANKINGS
 from qe_human.rankings.methods import ExpectedWins, FeedbackArcSet
+from qe_human.settings import RankSettings
 from tests.factories import refuses
 
 
@@ -312,7 +312,7 @@ def test_corrections_decide_where_they_are_asked_for() -> None:
 
 
 def test_tests_leave_ranks_open_and_constrained_systems_win_among_themselves() -> None:
-    report = made(samples=0, constrained=("good_one", "poor", "nobody"))
+    report = made(samples=0, constrained=["good_one", "poor", "nobody"])
     assert report.tested == {name: (i, i) for i, name in enumerate(SYSTEMS[1:], start=1)}
     assert report.winners == ("best",) and report.constrained_winners == ("good_one",)
     assert report_json(report)["tested_ranks"]["poor"] == [3, 3]

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from qe_human.human import CORRELATIONS
-from qe_human.metric_evaluation.comparison import Settings
 from qe_human.metric_evaluation.reading import from_rankings
 from qe_human.metric_evaluation.report import MetaReport, averages, meta_report, reports_json
 from qe_human.metric_evaluation.report_files import write_reports
+from qe_human.settings import CorrelationSettings
 from tests.factories import Find, qe, refuses
 
 PAIRS = {
@@ -41,7 +41,8 @@ def reports(table: int, shared_data: Find) -> list[MetaReport]:
     lower = [name for name in metrics if name in errors]
     correlation = {"system_spearman": CORRELATIONS.get("system_spearman")()}
     made = (from_rankings([file], pair, scores, metrics, lower, "bojar", "_ref") for pair in PAIRS[table])
-    return [meta_report(evaluation, correlation, Settings(samples=0, permutations=0)) for evaluation in made]
+    settings = CorrelationSettings(samples=0, permutations=0)
+    return [meta_report(evaluation, correlation, settings) for evaluation in made]
 
 
 @pytest.mark.parametrize(("table", "off"), [(7, 0.08), (8, 0.12)])

@@ -9,8 +9,9 @@ from scipy import stats
 
 from features.basics.assignments import configured
 from qe_human.human import CORRELATIONS, Human
-from qe_human.metric_evaluation.comparison import CorrelationResult, Settings, compare
+from qe_human.metric_evaluation.comparison import CorrelationResult, compare
 from qe_human.metric_evaluation.reading import Evaluation, Metric, from_metrics_eval
+from qe_human.settings import CorrelationSettings
 from tests.factories import Find, refuses
 
 Array = np.ndarray[Any, Any]
@@ -24,7 +25,7 @@ def evaluation(gold: Array, *metrics: Array, whole: Array | None = None) -> Eval
 
 
 def compared(text: str, made: Evaluation, **settings: Any) -> CorrelationResult:
-    return compare(text, configured(CORRELATIONS, text), made, Settings(**settings))
+    return compare(text, configured(CORRELATIONS, text), made, CorrelationSettings(**settings))
 
 
 def tables(seed: int, *noise: float, segments: int = 40, systems: int = 5) -> list[Array]:
@@ -275,4 +276,4 @@ def test_settings_that_cannot_be() -> None:
         ({"seed": -1}, "negative"),
     )
     for settings, message in cases:
-        refuses(message, Settings, **settings)
+        refuses(message, CorrelationSettings, **settings)
