@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Compiled when they are first imported: most modules of the libraries never are.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 # Names and versions with hashes (`make lock`): what training needs, and the tools of development.
 LOCKS := requirements.lock requirements-dev.lock
 # Compiled modules are kept, whatever the shell says: without them half the time of `make test-fast` is compilation.

@@ -46,7 +46,30 @@ def shared_data() -> Callable[[str], Path]:
 
 @pytest.fixture(scope="session")
 def demo_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A small demo, run once per session in a store of its own."""
+    """A small demo, trained once for all workers, in a folder and a store of this worker's own."""
+    from filelock import FileLock
+
+    from qe.models.model import Model
+    from qe.training.train import Outcome
+
+    base = tmp_path_factory.getbasetemp()
+    trained = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "trained"
+    with FileLock(f"{trained}.lock"):
+        if not (trained / "run_id").exists():
+            shutil.rmtree(trained, ignore_errors=True)
+            trained.mkdir()
+            (trained / "run_id").write_text(_train_demo(trained))
+    folder = tmp_path_factory.mktemp("demo")
+    shutil.copytree(trained, folder, dirs_exist_ok=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{folder / 'mlflow.db'}")
+        patch.setenv("MLFLOW_EXPERIMENT_NAME", "tests")
+        patch.chdir(folder)
+        report = json.loads((folder / "report.json").read_text("utf-8"))
+        yield Outcome(report, Model.load(folder / "model"), folder, (folder / "run_id").read_text("utf-8"))
+
+
+def _train_demo(folder: Path) -> str:
     from features.storage.outputs import locked_folder
     from qe.config import experiment
     from qe.getting_started.demo.generation import generate
@@ -54,22 +77,17 @@ def demo_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
     from qe.training.check import check
     from qe.training.train import train
 
-    folder = tmp_path_factory.mktemp("demo")
-    patch = pytest.MonkeyPatch()
-    patch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{folder / 'mlflow.db'}")
-    patch.setenv("MLFLOW_EXPERIMENT_NAME", "tests")
-    patch.chdir(folder)
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{folder / 'mlflow.db'}")
+        patch.setenv("MLFLOW_EXPERIMENT_NAME", "tests")
+        patch.chdir(folder)
         with locked_folder(folder, "demo"):
             generate(folder / "data", pairs=2000, train=240, test=80)
         (folder / "mlflow.yaml").write_text("artifact_root: artifacts\n")
-        overrides = ["search.trials=4", "split.folds=3"]
-        loaded = experiment.load(EXPERIMENT, data_root=folder, overrides=overrides)
-        outcome = train(check(loaded), folder, cache=folder / "cache")
-        shutil.copy(folder / "mlflow.db", folder / "trained.db")  # other tests log further runs
-        yield outcome
-    finally:
-        patch.undo()
+        loaded = experiment.load(EXPERIMENT, data_root=folder, overrides=["search.trials=4", "split.folds=3"])
+        run_id = train(check(loaded), folder, cache=folder / "cache").run_id
+    shutil.copy(folder / "mlflow.db", folder / "trained.db")  # other tests log further runs
+    return run_id
 
 
 @pytest.fixture(scope="session")

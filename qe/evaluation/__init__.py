@@ -17,6 +17,5 @@ if TYPE_CHECKING:
     from qe.evaluation.power import PowerReport as PowerReport
     from qe.evaluation.word_level import WordReport as WordReport
     from qe.evaluation.word_level import evaluate_words as evaluate_words
-    from qe.statistics.settings import PowerSettings as PowerSettings
 
 __getattr__, __dir__ = exports(__name__)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from qe.statistics.resampling import randomization_test as randomization_test
     from qe.statistics.resampling import tukey_hsd as tukey_hsd
     from qe.statistics.result import TestResult as TestResult
+    from qe.statistics.settings import PowerSettings as PowerSettings
     from qe.statistics.settings import ResamplingSettings as ResamplingSettings
     from qe.statistics.settings import SignificanceSettings as SignificanceSettings
 
