@@ -166,7 +166,6 @@ TESTS = {
     "tukey": ALL_PAIRS["pairs"], "scheffe": ALL_PAIRS["all"],
 }  # fmt: skip
 CONFIDENCE = 0.95
-_SETTINGS = SignificanceSettings()
 CLASS_METRICS = ("mcc", "f1", "auc")
 PUBLISHED = ("delta_avg", "spearman", "mae", "rmse")  # in the findings of WMT 2012
 OF_PAPERS = ("pearson", "spearman", "mae", "rmse", "delta_avg")
@@ -295,7 +294,7 @@ def evaluate(
     gold: FloatArray,
     predictions: Mapping[str, FloatArray],
     scale: LabelScale,
-    settings: SignificanceSettings = _SETTINGS,
+    settings: SignificanceSettings | None = None,
     *,
     baselines: Sequence[str] = (),
     metrics: Sequence[str] | None = None,
@@ -321,6 +320,7 @@ def evaluate(
     Raises InputError for systems of another length than the gold labels, values that are not finite, unknown
     metrics and baselines, fewer resamples than any p-value of .05 needs.
     """
+    settings = settings or SignificanceSettings()
     metrics = metrics_of(scale, gold) if metrics is None else metrics
     if not metrics:
         raise InputError("no metrics to evaluate")

@@ -24,7 +24,6 @@ from qe.statistics.metrics.classes import confusion, f1_score, matthews
 from qe.statistics.result import Measure
 from qe.statistics.settings import CorrectionSettings, ResamplingSettings
 
-_SETTINGS = CorrectionSettings()
 BINS = 20
 
 
@@ -216,7 +215,7 @@ def evaluate_words(
     gold: BoolArray,
     predictions: Mapping[str, BoolArray],
     offsets: IntArray,
-    settings: CorrectionSettings = _SETTINGS,
+    settings: CorrectionSettings | None = None,
     *,
     baselines: Sequence[str] = (),
     probabilities: Mapping[str, FloatArray] | None = None,
@@ -239,6 +238,7 @@ def evaluate_words(
         Names among `predictions` that the others are compared with; none: all pairs.
     """
     _check(gold, predictions, offsets, baselines)
+    settings = settings or CorrectionSettings()
     tests = ResamplingSettings(
         samples=settings.samples, seed=settings.seed, correct=settings.correct, family=settings.family
     )
