@@ -131,7 +131,34 @@ class Extractor(ABC):
         return {}
 
 
-class FittedExtractor(Extractor):
+class Fitted(ABC):
+    """What is learned from training segments, saved with a model and restored."""
+
+    @abstractmethod
+    def save(self, path: Path) -> None:
+        """Writes what was learned into the directory `path`, without pickle."""
+
+    @abstractmethod
+    def restore(self, path: Path) -> Self:
+        """A fitted copy with what `save` wrote."""
+
+    def with_learned(self, **fields: Any) -> Self:
+        """A copy with learned values, in fields that no configuration sets (`init=False`)."""
+        fitted = copy(self)
+        vars(fitted).update(fields)  # `dataclasses.replace` sets no such field
+        return fitted
+
+    def learned(self, value: Learned | None) -> Learned:
+        """The learned value; raises InputError if it is None: nothing is fitted."""
+        if value is None:
+            name = type(self).__name__
+            raise InputError(
+                f"{name} must be fitted before it scores, or is saved", remedy="train a model with it"
+            )
+        return value
+
+
+class FittedExtractor(Fitted, Extractor):
     """An extractor that learns from labels.
 
     It is fitted inside each fold, and cross-fitted on the training rows; with `cross_fitted` False, these get
@@ -147,29 +174,6 @@ class FittedExtractor(Extractor):
     @abstractmethod
     def labels_used(self) -> tuple[str, ...]:
         """The label columns that `fit` needs."""
-
-    @abstractmethod
-    def save(self, path: Path) -> None:
-        """Writes what was learned into the directory `path`, without pickle."""
-
-    @abstractmethod
-    def restore(self, path: Path) -> Self:
-        """A fitted copy from what `save` wrote."""
-
-    def with_learned(self, **fields: Any) -> Self:
-        """A copy with learned values, in fields that no configuration sets (`init=False`)."""
-        fitted = copy(self)
-        vars(fitted).update(fields)  # `dataclasses.replace` sets no such field
-        return fitted
-
-    def learned(self, value: Learned | None) -> Learned:
-        """The learned value; raises InputError if it is None: the extractor is not fitted."""
-        if value is None:
-            name = type(self).__name__
-            raise InputError(
-                f"{name} must be fitted before it scores, or is saved", remedy="train a model with it"
-            )
-        return value
 
 
 VALUE = "{}"  # where a phrase has the value of its feature

@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
 from pathlib import Path
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from features.basics.array_types import FloatArray
 from features.basics.catalogue import Catalogue
 from features.basics.errors import InputError
-from features.core.extractor import Extractor, Feature, Learned
+from features.core.extractor import Extractor, Feature, Fitted
 from features.core.resource import Resource
 from features.core.segments import Segments
 from features.decoder_output.statistics import ascending, longest_run, lowest_mean, quantile
@@ -81,33 +80,12 @@ class TokenKnowledge(Knowledge, ABC):
         return ()
 
 
-class LearnedKnowledge(TokenKnowledge):
+class LearnedKnowledge(Fitted, TokenKnowledge):
     """Columns that are learned from the training segments first, without their labels."""
 
     @abstractmethod
     def fit(self, segments: Segments, aligner: Aligner) -> Self:
         """A copy that has learned; `aligner` links words."""
-
-    @abstractmethod
-    def save(self, path: Path) -> None:
-        """Writes what was learned into the directory `path`, without pickle."""
-
-    @abstractmethod
-    def restore(self, path: Path) -> Self:
-        """A copy with what `save` wrote."""
-
-    def with_learned(self, **fields: Any) -> Self:
-        """A copy with learned values, in fields that no configuration sets (`init=False`)."""
-        fitted = copy(self)
-        vars(fitted).update(fields)
-        return fitted
-
-    def learned(self, value: Learned | None) -> Learned:
-        if value is None:
-            raise InputError(
-                f"knowledge of the {self.kind} must be fitted first", remedy="train a model with it"
-            )
-        return value
 
 
 class Judgement(Knowledge, ABC):
