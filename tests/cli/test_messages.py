@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -28,8 +29,13 @@ OPTIONS = {verb: options_of(verb) for verb in verbs()}
 ANY = set().union(*OPTIONS.values()) | FOREIGN
 
 
-def messages(path: Path) -> Iterator[str]:
+@cache
+def messages(path: Path) -> tuple[str, ...]:
     """The strings of a module but for its docstrings; what is put into an f-string is left out."""
+    return tuple(_strings(path))
+
+
+def _strings(path: Path) -> Iterator[str]:
     tree = ast.parse(path.read_text("utf-8"))
     docs = {
         id(node.body[0].value)
