@@ -20,7 +20,6 @@ into the start-up. Prints how many results differ and how many processes were le
 import argparse
 import contextlib
 import hashlib
-import importlib
 import json
 import os
 import random
@@ -39,18 +38,6 @@ from qe.cli import main as qe
 
 GRACE = 60.0  # seconds in which what was killed has to be gone; a busy machine takes some
 HANGS = 3600.0  # seconds after which a job is taken to wait for ever
-LOADED = (
-    "lightgbm",
-    "mlflow.pyfunc",
-    "qe.resources.recipe",
-    "qe.cli.resources",
-    "qe.cli.production",
-    "qe.cli.train",
-    "qe.production.promotion",
-    "qe.scoring.jobs",
-    "qe.tracking.registry",
-    "qe.training.train",
-)
 
 
 @dataclass(frozen=True)
@@ -246,14 +233,28 @@ def jobs_in(folder: Path) -> dict[str, Job]:
     }
 
 
+def load() -> None:
+    """What the jobs import, before they are forked."""
+    import lightgbm  # noqa: F401
+    import mlflow.pyfunc  # noqa: F401
+
+    import qe.cli.production
+    import qe.cli.resources
+    import qe.cli.train
+    import qe.production.promotion
+    import qe.resources.bundle_source
+    import qe.scoring.jobs
+    import qe.tracking.registry
+    import qe.training.train  # noqa: F401
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--kills", type=int, default=100, help="of each verb")
     parser.add_argument("--only", choices=["build", "train", "score"], action="append")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
-    for name in LOADED:
-        importlib.import_module(name)
+    load()
     with tempfile.TemporaryDirectory() as name:
         os.chdir(name)
         jobs = jobs_in(Path(name))
