@@ -3,8 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
-# Compiled when they are first imported: most modules of the libraries never are.
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Names and versions with hashes (`make lock`): what training needs, and the tools of development.
 LOCKS := requirements.lock requirements-dev.lock
 # Compiled modules are kept, whatever the shell says: without them half the time of `make test-fast` is compilation.
