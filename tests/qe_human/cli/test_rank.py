@@ -75,6 +75,7 @@ def test_ranges_and_settings_of_one_method_twice(judged: Path) -> None:
     [
         (["--pair", "Czech-Englsh"], "no judgements of 'Czech-Englsh'; there are Czech-English"),
         (["--ranges", "soccr"], "--ranges: no method 'soccr' is among --methods"),
+        (["--ranges", "all", "bojar"], "--ranges: no method 'all' is among --methods"),
         (["--samples", "-1"], "samples must be at least 0"),
         (["--json", "--latex"], "only one of"),
     ],
