@@ -249,12 +249,12 @@ def load() -> None:
 
 
 def main() -> None:
+    load()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--kills", type=int, default=100, help="of each verb")
     parser.add_argument("--only", choices=["build", "train", "score"], action="append")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
-    load()
     with tempfile.TemporaryDirectory() as name:
         os.chdir(name)
         jobs = jobs_in(Path(name))
