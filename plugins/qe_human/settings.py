@@ -43,7 +43,6 @@ class RankSettings:
     tests:
       --ranges METHOD...  Methods with rank ranges, all, or none. (default: those that are quick)
       --samples  Bootstrap samples of tasks.
-      --seed N  Seed of all random draws.
       --confidence  Confidence of the rank ranges.
       --level  Level of the sign test that decides who wins.
       --correct none|bonferroni|holm|bh  Correct the sign tests of all pairs before they decide. (default:
@@ -101,7 +100,6 @@ class CorrelationSettings:
       --exchange UNIT  What changes sides in tests, which is the claim: segment (new segments), system (new
           systems), score (these alone: Deutsch et al. 2021), segment+system: both must show. (default:
           segments and systems; segments with fewer than 7 systems)
-      --seed N  Seed of all random draws.
       --confidence  Confidence of the intervals.
       --level  Level of the tests that make clusters.
     """

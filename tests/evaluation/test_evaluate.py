@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import qe
 from qe.data import LabelScale, read_scores, read_submission, write_submission
 from qe.evaluation.evaluate import evaluate
 from qe.evaluation.official_scorer import official_lines, official_scores
@@ -82,7 +81,7 @@ def test_comparisons_with_baselines(systems: tuple[np.ndarray, dict[str, np.ndar
     gold, predictions = systems
     report = evaluate(
         gold, predictions, EFFORT, SignificanceSettings(samples=300, test=test), baselines=("mean",)
-    )  # type: ignore[arg-type]
+    )
     assert {(c.system, c.baseline) for c in report.comparisons} == {
         ("good", "mean"), ("bad", "mean"), ("twin", "mean"),
     }  # fmt: skip
@@ -209,16 +208,27 @@ def test_several_kinds_of_units_take_the_largest_p_and_the_widest_interval() -> 
         ([], {"a": []}, {}, "no gold labels"),
         ([1, 2, 3], {"a": [1, 2, 3]}, {"baselines": ["mean"]}, "unknown baseline 'mean'; known: a"),
         ([1, 2, 3], {"a": [1, 2, 3]}, {"metrics": ["maee"]}, "did you mean 'mae'"),
-        ([1, 2, 3], {"a": [1, 2, 3]}, {"correct": "tukey"}, "a test, not a correction; use test tukey of"),
-        ([1, 2, 3], {"a": [1, 2, 3]}, {"samples": 1}, "samples must be at least 19, but got 1"),
-        ([1, 2, 3], {"a": [1, 2, 3]}, {"family": "x"}, "known: metric, table, all"),
     ],
 )
 def test_bad_input_says_what_is_wrong(
     gold: list[float], predictions: dict[str, list[float]], options: dict[str, object], message: str
 ) -> None:
     arrays = {name: np.array(values) for name, values in predictions.items()}
-    refuses(message, qe.evaluate, np.array(gold), arrays, higher_is_better=True, **options)
+    refuses(message, evaluate, np.array(gold), arrays, EFFORT, **options)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"correct": "tukey"}, "a test, not a correction; use --test"),
+        ({"samples": 1}, "samples must be at least 19, but got 1"),
+        ({"samples": -1}, "samples must be at least 19, but got -1"),
+        ({"seed": -1}, "the seed must not be negative, but got -1"),
+        ({"family": "x"}, "known: metric, table, all"),
+    ],
+)
+def test_bad_settings_say_what_is_wrong(settings: dict[str, object], message: str) -> None:
+    refuses(message, SignificanceSettings, **settings)
 
 
 @pytest.mark.slow

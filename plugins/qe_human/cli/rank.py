@@ -56,8 +56,10 @@ def rank(
     kinds = [text.partition(":")[0] for text in texts]
     # One method with two settings is told apart by them.
     keys = [kind if kinds.count(kind) == 1 else text for kind, text in zip(kinds, texts, strict=True)]
-    seed = {"seed": settings.seed}
-    made = {key: configured(RANKINGS, text, seed) for key, text in zip(keys, texts, strict=True)}
+    made = {
+        key: configured(RANKINGS, text, {"seed": settings.seed})
+        for key, text in zip(keys, texts, strict=True)
+    }
     settings.check_ranges(list(made))
     judged = chosen_pairs(read_judgements(files, progress), pair or [])
     systems = sorted({system for one in judged.values() for system in one.counts.systems})

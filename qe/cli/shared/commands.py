@@ -8,7 +8,7 @@ names, its metavar and, after two blanks or on the next line, its help:
       -o, --output FILE  What is written there.
       experiment  An argument has the name of its parameter.
 
-Options of is_list verbs are described in CommonOptions. A function that returns a Result has --json; one that
+Options of several verbs are described in CommonOptions. A function that returns a Result has --json; one that
 takes `progress` has --quiet. Errors have one line, help fits the terminal.
 """
 
@@ -29,6 +29,7 @@ from features.basics.numerals import integer, real
 from qe.cli._process import set_environment
 from qe.cli.shared.options import CommonOptions
 from qe.cli.shared.printing import Result, chosen_form, emit
+from qe.statistics.settings import CorrectionSettings
 
 OUTPUT = "output"  # the section of options that name what is written
 # Options whose parameters have clearer names.
@@ -153,7 +154,8 @@ def described_options(documentation: str) -> tuple[str, dict[str, Option]]:
 
 @cache
 def _shared() -> dict[str, Option]:
-    return described_options(CommonOptions.__doc__ or "")[1]
+    kinds = (CommonOptions, CorrectionSettings)
+    return {name: one for kind in kinds for name, one in described_options(kind.__doc__ or "")[1].items()}
 
 
 def _undescribed(name: str, default: Any) -> Option:

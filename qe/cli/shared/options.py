@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class CommonOptions:
-    """Options of several verbs, each described once.
+    """Options of several verbs, each described once: here, or in CorrectionSettings.
 
     input:
       --columns NAME=HEADER  Headers of the input: source=HEADER,target=HEADER. Repeatable.
@@ -48,11 +48,6 @@ class CommonOptions:
 
     tests:
       --baseline NAME...  Compare the other systems with these only. (default: all pairs)
-      --samples N  Resamples; 0: no intervals, no tests. (default: what the comparisons need)
-      --seed N  Seed of all random draws.
-      --correct none|bonferroni|holm|bh  Correction for multiple comparisons.
-      --family metric|table|all  Comparisons that are corrected together: by one metric, by
-          all metrics, or everything shown.
       --group [NAME=]FILE...  A unit (document, annotator) per line: units are resampled, not segments. With
           several kinds of units, a difference must be significant with each.
       --margin METRIC=MARGIN...  Also test equivalence: whether systems differ by less than this.
