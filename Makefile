@@ -3,7 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+# Compiled on all cores; files of other Pythons within packages are no fault.
+COMPILE := $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 # Names and versions with hashes (`make lock`): what training needs, and the tools of development.
 LOCKS := requirements.lock requirements-dev.lock
 # Compiled modules are kept, whatever the shell says: without them half the time of `make test-fast` is compilation.
@@ -20,6 +22,7 @@ $(READY): $(LOCKS) pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) --require-hashes $(LOCKS:%=--requirement %)
 	$(PIP) --no-deps --editable .
+	$(COMPILE)
 	$(BIN)/qe schema --output experiments/schema.json --overwrite
 	touch $@
 
@@ -27,6 +30,7 @@ $(READY): $(LOCKS) pyproject.toml
 # tests skip without.
 extras: $(READY)
 	$(PIP) --require-hashes --requirement requirements-extras.lock
+	$(COMPILE)
 
 demo: $(READY)
 	$(BIN)/qe demo

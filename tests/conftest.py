@@ -23,11 +23,12 @@ SHARED_DATA = Path(os.environ.get("QE_SHARED_DATA", ROOT.parent / "shared" / "da
 
 # Tests with these fixtures train a model, or read data beside the checkout.
 SLOW = {"demo_run", "demo_model", "demo_client", "shared_data"}
+ATTACKS = ROOT / "tests" / "attacks"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if SLOW & set(getattr(item, "fixturenames", ())):
+        if ATTACKS in item.path.parents or SLOW & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parent.parent
 
 # The only files that may import mlflow: the tracker with its user interface, and the models-from-code file
@@ -125,7 +126,6 @@ def listed(violations: list[Import]) -> str:
     return "\n" + "\n".join(map(str, violations))
 
 
-@pytest.mark.slow
 def test_features_never_imports_qe(imports: list[Import]) -> None:
     wrong = [i for i in imports if inside(i.importer, "features") and inside(i.module, "qe")]
     assert not wrong, listed(wrong)
@@ -141,7 +141,6 @@ def imports_another_plugin(given: Import) -> bool:
     return imported in PLUGINS and imported != given.importer.split(".")[0]
 
 
-@pytest.mark.slow
 def test_features_knows_neither_tracking_nor_search(imports: list[Import]) -> None:
     wrong = [
         i
@@ -151,13 +150,11 @@ def test_features_knows_neither_tracking_nor_search(imports: list[Import]) -> No
     assert not wrong, listed(wrong)
 
 
-@pytest.mark.slow
 def test_mlflow_is_imported_where_it_is_agreed_and_nowhere_else(imports: list[Import]) -> None:
     wrong = [i for i in imports if inside(i.module, "mlflow") and i.importer not in MLFLOW]
     assert not wrong, listed(wrong)
 
 
-@pytest.mark.slow
 def test_arrows_between_rooms_run_downward(imports: list[Import]) -> None:
     wrong = [i for i in imports if runs_up(i)]
     assert not wrong, listed(wrong)
@@ -230,7 +227,6 @@ def runs_up(given: Import) -> bool:
     return ROOMS.index(room(imported)) > ROOMS.index(importer)
 
 
-@pytest.mark.slow
 def test_things_come_from_the_file_that_defines_them(imports: list[Import]) -> None:
     """Not from the `__init__` of a package that the importing module itself is in."""
     wrong = [i for i in imports if takes_from_own_package(i)]

@@ -15,8 +15,8 @@ from features.storage.files import resolved
 
 STUDY_TABLES: Final = frozenset({"studies", "trials", "version_info"})  # of Optuna
 _LONGEST_START: Final = 1 << 12  # bytes that tell a journal
-_LOCK_SECONDS: Final = 3.0  # that a lock which leads nowhere may take to vanish
-_POLLING: Final = 3.0  # seconds that another process may take to make the first tables of a database
+LOCK_SECONDS: Final = 3.0  # that a lock which leads nowhere may take to vanish
+POLLING: Final = 3.0  # seconds that another process may take to make the first tables of a database
 _LIBPQ = re.compile(
     r"(?:^|\s)(?:host|hostaddr|port|dbname|user|password|passfile|service)\s*=", re.IGNORECASE
 )
@@ -54,7 +54,7 @@ def check_journal(path: Path, location: object = None) -> None:
                 location=location,
                 remedy="name another file",
             )
-    lock, deadline = Path(f"{path}.lock"), time.monotonic() + _LOCK_SECONDS
+    lock, deadline = Path(f"{path}.lock"), time.monotonic() + LOCK_SECONDS
     while os.path.lexists(lock):
         if lock.is_symlink() and lock.exists():
             return
@@ -87,7 +87,7 @@ def check_database(url: str, tables: Collection[str], location: object = None) -
 
 def check_sqlite(path: Path, tables: Collection[str], location: object = None) -> None:
     """Refuses a file that is no SQLite database, or one of another program; it may be absent."""
-    location, deadline = location or path, time.monotonic() + _POLLING
+    location, deadline = location or path, time.monotonic() + POLLING
     if not _existing_file(path, location):
         return
     while (names := _tables(path, location)) and not names >= set(tables):

@@ -167,6 +167,7 @@ def test_progress_bars_are_drawn_by_stage(capsys: pytest.CaptureFixture[str]) ->
     assert "reading: 100%" in told and "building" in told
 
 
+@pytest.mark.slow
 def test_outside_a_notebook_no_bar_of_what_is_not_done_stays() -> None:
     script = (
         "import qe; progress = qe.progress_bars(); progress('reading', 2, 2);"

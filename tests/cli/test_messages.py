@@ -13,6 +13,7 @@ from qe.cli._verbs import commands, module_of, verbs
 from tests.shown import ROOT
 from tests.test_architecture import module_name
 
+pytestmark = pytest.mark.slow
 PACKAGES = [ROOT / name for name in ("qe", "features", "plugins")]
 # Options of other programs, and old names that still work.
 FOREIGN = {"verify", "force-reinstall", "version", "to_json", "by", "held-out", "known"}

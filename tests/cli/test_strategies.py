@@ -51,6 +51,7 @@ def test_parameters_are_those_of_the_estimator(verb: str, name: str) -> None:
     assert {key for key, p in told.items() if p["space"]} == searched
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", CATALOGUES)
 def test_the_measured_figures_are_those_of_the_page(verb: str) -> None:
     """A row of docs/results/learners.md: MAE with defaults, searched, seconds of a fit; on two data sets."""

@@ -11,6 +11,7 @@ import optuna
 import pytest
 
 from features.basics.errors import InputError
+from qe.config import stores
 from qe.config.stores import STUDY_TABLES, check_database, check_journal, check_study_storage
 from qe.training.study import mended, quiet, storage_at
 
@@ -74,6 +75,12 @@ DATABASES: dict[str, Callable[[Path], None]] = {
     "a link to such a database": linked(foreign_database),
     "a database of another program with a log": foreign_database_with_log,
 }
+
+
+@pytest.fixture(autouse=True)
+def no_other_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stores, "LOCK_SECONDS", 0.3)
+    monkeypatch.setattr(stores, "POLLING", 0.3)
 
 
 def state(folder: Path) -> dict[str, bytes | None]:

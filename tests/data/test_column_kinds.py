@@ -156,6 +156,7 @@ def test_a_model_scores_the_frame_that_it_was_trained_on(demo_model: Path) -> No
         refuses("row 3: the target is", model.features, table)
 
 
+@pytest.mark.slow
 def test_a_model_needs_the_optional_columns_of_its_training_data(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -208,7 +208,7 @@ def test_the_kind_of_a_table_from_a_pipe_is_detected(kind: str, tmp_path: Path) 
     assert {name: column.texts for name, column in columns.items()} == table.to_dict("list")
 
 
-@pytest.mark.parametrize("piped", [True, False])
+@pytest.mark.parametrize("piped", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_hyphen_is_standard_input(piped: bool, tmp_path: Path) -> None:
     (tmp_path / "gold").write_text(numbers(50, 0.1))
     command = [sys.executable, "-m", "qe", "evaluate", "--gold", "-", "--predictions", "a=gold"]

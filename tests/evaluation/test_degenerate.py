@@ -15,6 +15,8 @@ from qe.statistics.buckets import by_name
 from qe.statistics.metric import METRICS
 from qe.statistics.settings import PowerSettings, SignificanceSettings
 
+pytestmark = pytest.mark.slow
+
 TINY = 5e-324
 ROWS = 24
 SCALE = LabelScale("quality", None, None, higher_is_better=True)

@@ -55,6 +55,7 @@ def experiment(path: Path, bad: str | None) -> dict[str, Any]:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_run_refuses_other_labels_and_plots_the_errors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

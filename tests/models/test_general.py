@@ -76,6 +76,7 @@ def test_models_of_other_data_are_taken_alone(folder: Path, tmp_path: Path) -> N
             [{"kind": "general", "model": str(tmp_path / "none")}])  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_model_that_leaves_the_pair_out_may_have_learned_from_it(tmp_path: Path) -> None:
     scores, given = np.random.default_rng(0).uniform(0, 100, 30).round(2), {}
     for target in ("es", "de", "fr"):

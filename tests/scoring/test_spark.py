@@ -133,7 +133,6 @@ def test_jsonl_to_csv_with_intervals_and_explanations(
     same_as_local(spark, demo_model, path, "out.csv", Options(interval=0.9, explain=2))
 
 
-@pytest.mark.capability
 def test_parquet_to_parquet(spark: Any, demo_run: Any, demo_model: Path, tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [{**row, "id": i} for i, row in enumerate(new_rows(demo_run, 90))]
     rows[4]["target"], rows[5]["id"], rows[6]["source"] = None, None, " "

