@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from qe.data.buckets import by_length, by_quality, by_rare_words, rare_shares, read_column, read_quality
-from tests.factories import refuses
 
 Write = Callable[[str, str], Path]
 
@@ -48,7 +47,6 @@ def test_quality_is_the_mean_of_standardised_columns(write: Write) -> None:
     assert read_quality(paths[:1], 2).labels == ("[1, 2]", "[3, 4]")
     assert read_quality(paths[1:], 2).index.tolist() == [1, 1, 0, 0]
     assert "a.txt, b.tsv" in read_quality([paths[0], write("b.tsv", "1\n2\n3\n9\n")], 2).about
-    refuses("predicted qualities of 2 and 3 segments", by_quality, [np.arange(2.0), np.arange(3.0)], "")
 
 
 def test_columns_are_bands_of_numbers_or_names(write: Write) -> None:

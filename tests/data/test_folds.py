@@ -70,21 +70,6 @@ def test_blocks_and_documents_stay_together() -> None:
         assert {documents[i] for i in train}.isdisjoint({documents[i] for i in test})
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"n": 0, "folds": 2}, "2 folds need at least 2 segments, but there are 0"),
-        ({"n": 3, "folds": 5}, "5 folds need at least 5 segments, but there are 3"),
-        ({"n": 100, "folds": 5, "scheme": "block"}, "blocks of 31 segments, but there are 4"),
-        ({"n": 4, "folds": 3, "scheme": "document", "documents": list("aabb")}, "documents, but there are 2"),
-        ({"n": 4, "folds": 2, "scheme": "document"}, "no document ids"),
-        ({"n": 4, "folds": 1}, "at least 2 folds"),
-    ],
-)
-def test_too_few_units_is_an_error(arguments: dict, message: str) -> None:  # type: ignore[type-arg]
-    refuses(message, make_folds, **arguments)
-
-
 def split(*pairs: tuple[str, str]) -> Split:
     columns = {"source": [a for a, _ in pairs], "target": [b for _, b in pairs]}
     segments = Segments.from_columns(columns, Tokenizer("en"), Tokenizer("es"))

@@ -10,7 +10,7 @@ import yaml
 from features.basics.errors import InputError
 from qe.data.format import FORMATS, Format, examples, make_format, page
 from qe.data.headers import HEADERS
-from tests.factories import ran, refuses
+from tests.factories import ran
 
 # Keys without a default, of the formats that have any.
 REQUIRED: dict[str, Any] = {
@@ -45,11 +45,6 @@ def test_what_is_not_there_and_what_is_no_dataset_is_one_message(name: str, tmp_
     (tmp_path / "noise").write_bytes(b"\xff\x00\xfe\n" * 3)
     with pytest.raises(InputError):
         new_format(name).read(tmp_path / "noise")
-
-
-@pytest.mark.parametrize("name", FORMATS.names)
-def test_an_unknown_key_is_named_with_the_known_ones(name: str) -> None:
-    refuses("has no key 'nonesuch'.*known", make_format, name, {"nonesuch": 1})
 
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "init.md"

@@ -94,7 +94,7 @@ def test_blind_test20_needs_no_labels_of_any_kind(tmp_path: Path) -> None:
 
 def test_the_layout_is_recognised_and_a_pair_asked_for(tmp_path: Path) -> None:
     assert guess_format(unpacked(tmp_path)) == "mlqe_pe"
-    refuses("set `pair` to one of en-de, ro-en", make_format("mlqe_pe", {}).read, tmp_path)
+    refuses("`pair` .* en-de, ro-en", make_format("mlqe_pe", {}).read, tmp_path)
 
 
 def test_entropies_and_highest_log_probabilities_of_steps(tmp_path: Path) -> None:
@@ -131,11 +131,7 @@ def test_tables_of_2023(tmp_path: Path, quoted: bool, end: str) -> None:
     assert train.scores.tolist() == [0.5, 1.5, 2.5] and train.segments.model_score is None
     assert train.segments.doc_id == ("pair-0", "pair-1", "pair-0")
     assert any(note.startswith("train: 1 rows repeat the texts of another row") for note in dataset.notes)
-    refuses(
-        "no train.mt and no train.pe",
-        make_format("mlqe_pe", {"pair": "en-te", "label": "hter"}).read,
-        tmp_path,
-    )
+    refuses("no train.mt and no train.pe", read, tmp_path, pair="en-te", label="hter")
 
 
 @pytest.mark.parametrize(("pair", "train", "dev"), [("en-hi", 6238, 984), ("en-te", 6998, 999)])
@@ -152,7 +148,7 @@ def test_two_tables_of_one_split(tmp_path: Path) -> None:
     unpacked(tmp_path)
     (tmp_path / "copy").mkdir()
     (tmp_path / "copy" / "dev.ende.df.short.tsv").write_text(HEADER + ROW)
-    refuses(r"dev.ende.df.short.tsv is also at .*direct-assessments", read, tmp_path)
+    refuses(r"dev.ende.df.short.tsv is also at", read, tmp_path)
 
 
 def test_a_pair_without_post_edits_has_direct_assessments_alone(tmp_path: Path) -> None:

@@ -361,10 +361,3 @@ def test_the_terms_of_the_data_are_in_the_card(demo_model: Path, tmp_path: Path)
     assert "terms of the data" not in Card(model).text()
     about = {**model.about, "data": {**model.about["data"], "terms": ["mlqe-pe: CC0 1.0 (x)"]}}
     assert "| terms of the data | mlqe-pe: CC0 1.0 (x) |" in Card(replace(model, about=about)).text()
-
-
-def test_what_is_not_known_or_has_no_public_address(tmp_path: Path) -> None:
-    refuses("unknown public dataset 'wmt13'; known: wmt12-qe, mlqe-pe", public.dataset, "wmt13")
-    refuses("unknown language pair 'en-xx'; known: en-de, en-zh", public.dataset, "mlqe-pe", ["en-xx"])
-    refuses(r"wmt18-qe: is not fetched; .*hdl\.handle\.net/11372/LRT-2619", fetch, "wmt18-qe", tmp_path)
-    assert names(tmp_path) == []

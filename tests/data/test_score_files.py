@@ -7,10 +7,9 @@ import pytest
 
 from qe.data.score_files import read_scores
 from qe.data.tag_files import Layout, is_word_submission, read_word_submission
-from tests.factories import refuses
 
-# What a file holds -> the name of the system and its scores, or the words of the refusal.
-CASES: dict[str, tuple[str, tuple[str, list[float]] | str]] = {
+# What a file holds -> the name of the system and its scores.
+CASES: dict[str, tuple[str, tuple[str, list[float]]]] = {
     "task of 2020": ("en-de\tMine\t0\t0.5\nen-de\tMine\t1\t-0.25\n", ("Mine", [0.5, -0.25])),
     "segments from 1": ("en-de\tMine\t1\t0.5\nen-de\tMine\t2\t1\n", ("Mine", [0.5, 1.0])),
     "one header line": ("2147483648\nen-de\tMine\t0\t1\n", ("Mine", [1.0])),
@@ -30,12 +29,6 @@ CASES: dict[str, tuple[str, tuple[str, list[float]] | str]] = {
         "hyp.de\tSegment 0\tscore: 0.85\tvariance: 0.01\nhyp.de\tscore: 0.85\nPredictions saved in: x.\n",
         ("hyp.de", [0.85]),
     ),
-    "a segment is missing": ("en-de\tM\t0\t1\nen-de\tM\t2\t1\n", r"a\.txt:2: segment 2 is there, but 1 is"),
-    "a segment twice": ("en-de\tM\t0\t1\nen-de\tM\t0\t2\n", r"a\.txt:2: segment 0 is given twice"),
-    "two systems": ("en-de\tM\t0\t1\nen-de\tN\t1\t2\n", "records of 2 systems"),
-    "no number": ("en-de\tM\t0\tx\n", r"a\.txt:1: the score is 'x', not a finite number"),
-    "another line": ("en-de\tM\t0\t1\nen-de\tM\t1\n", r"a\.txt:2: expected PAIR, METHOD, SEGMENT, SCORE"),
-    "four header lines": ("1\n2\n3\n4\nen-de\tM\t0\t1\n", "not a number"),
 }
 
 
@@ -44,27 +37,19 @@ def test_printed_scores(case: str, tmp_path: Path) -> None:
     content, expected = CASES[case]
     path = tmp_path / "a.txt"
     path.write_text(content, "utf-8")
-    if isinstance(expected, str):
-        refuses(expected, read_scores, path)
-    else:
-        file = read_scores(path)
-        assert (file.name, file.scores.tolist()) == expected
+    file = read_scores(path)
+    assert (file.name, file.scores.tolist()) == expected
 
 
-# JSON of `comet-score --to_json` -> system and scores, or the words of the refusal.
-JSON: dict[str, tuple[object, tuple[str, list[float]] | str]] = {
+# JSON of `comet-score --to_json` -> system and scores.
+JSON: dict[str, tuple[object, tuple[str, list[float]]]] = {
     "one system": (
         {"o/hyp.de": [{"src": "a", "mt": "b", "COMET": 0.5}, {"COMET": 1}]},
         ("hyp.de", [0.5, 1.0]),
     ),
     "with spans of errors": ({"h": [{"mt": "b", "COMET": 0.5, "errors": [{"start": 0}]}]}, ("h", [0.5])),
-    "two systems": ({"a": [{"COMET": 0.5}], "b": [{"COMET": 1}]}, "records of 2 systems"),
     "of version 1.0": ([{"src": "a", "COMET": 0.5}, {"src": "b", "COMET": 1.0}], ("a", [0.5, 1.0])),
     "with dropout": ({"h": [{"COMET": 0.5, "variance": 0.01, "mcd_scores": [0.4, 0.6]}]}, ("h", [0.5])),
-    "no score": ({"a": [{"src": "x"}]}, "0 scores of a segment"),
-    "two scores": ({"a": [{"COMET": 1, "kiwi": 2}]}, "2 scores of a segment .COMET, kiwi"),
-    "no number": ({"a": [{"COMET": 1}, {"COMET": "x"}]}, "a:1: the score is 'x', not a finite number"),
-    "segments that are none": ({"a": [1]}, "a:0: must be a JSON object"),
 }
 
 
@@ -73,16 +58,8 @@ def test_json_of_comet(case: str, tmp_path: Path) -> None:
     content, expected = JSON[case]
     path = tmp_path / "a.json"
     path.write_text(json.dumps(content), "utf-8")
-    if isinstance(expected, str):
-        refuses(expected, read_scores, path)
-    else:
-        file = read_scores(path)
-        assert (file.name, file.scores.tolist()) == expected
-
-
-def test_the_scale_is_checked(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("en-de\tM\t0\t1.5\n")
-    refuses(r"segment 1 is 1\.5, off the declared scale", read_scores, tmp_path / "a.txt", low=0, high=1)
+    file = read_scores(path)
+    assert (file.name, file.scores.tolist()) == expected
 
 
 TASK_2020 = (
@@ -91,8 +68,8 @@ TASK_2020 = (
     "en-de\tMine\tsource\t0\t0\tit\tOK\nen-de\tMine\tsource\t0\t1\trains\tBAD\n"
     "en-de\tMine\tgap\t1\t0\t<gap>\tOK\nen-de\tMine\tsource\t1\t0\tno\tOK\n"
 )
-# Content, layout -> tags of the segments (1: BAD); or the words of the refusal.
-SUBMISSIONS: dict[str, tuple[str, Layout, list[list[int]] | str]] = {
+# Content, layout -> tags of the segments (1: BAD).
+SUBMISSIONS: dict[str, tuple[str, Layout, list[list[int]]]] = {
     "2020: gaps and words": (TASK_2020, "tags", [[0, 1, 1], [0]]),
     "2020: words": (TASK_2020, "words", [[1], []]),
     "2020: gaps": (TASK_2020, "gaps", [[0, 1], [0]]),
@@ -103,17 +80,6 @@ SUBMISSIONS: dict[str, tuple[str, Layout, list[list[int]] | str]] = {
     ),
     "before, blanks between": ("M 0 0 a OK\nM 0 1 b bad\n", "words", [[0, 1]]),
     "any order": ("M\t1\t1\tb\tBAD\nM\t0\t0\tx\tOK\nM\t1\t0\ta\tOK\n", "words", [[0], [0, 1]]),
-    "a word twice": ("M\t0\t0\ta\tOK\nM\t0\t0\ta\tOK\n", "words", r":2: segment 0: index 0 is given twice"),
-    "a word is missing": ("M\t0\t0\ta\tOK\nM\t0\t2\ta\tOK\n", "words", ":2: .*index 2 is there, but 1"),
-    "a segment is missing": ("M\t0\t0\ta\tOK\nM\t7\t0\ta\tOK\n", "words", "but 1 is missing"),
-    "a number beyond all": (f"M\t0\t0\ta\tOK\nM\t{10**17}\t0\ta\tOK\n", "words", "but 1 is missing"),
-    "from 2": ("M\t2\t0\ta\tOK\n", "words", "segment 2 is there, but 1"),
-    "two systems": ("M\t0\t0\ta\tOK\nN\t0\t0\ta\tOK\n", "words", r"records of 2 systems .M, N"),
-    "no gaps": ("M\t0\t0\ta\tOK\n", "tags", "no tags of gaps; --layout words, gaps or source"),
-    "gaps that do not fit": (
-        "M\tmt\t0\t0\ta\tOK\nM\tgap\t0\t0\t_\tOK\n", "tags", "1 gaps around 1 words in segment 0",
-    ),
-    "another tag": ("M\t0\t0\ta\tOK\nM\t0\t1\ta\tGOOD\n", "words", ":2: expected PAIR, METHOD, TYPE"),
 }  # fmt: skip
 
 
@@ -123,9 +89,6 @@ def test_submissions(case: str, tmp_path: Path) -> None:
     path = tmp_path / "submission"
     path.write_text(content, "utf-8")
     assert is_word_submission(path)
-    if isinstance(expected, str):
-        refuses(expected, read_word_submission, path, layout)
-        return
     file = read_word_submission(path, layout)
     bounds = zip(file.offsets[:-1], file.offsets[1:], strict=True)
     assert [file.bad[low:high].tolist() for low, high in bounds] == expected

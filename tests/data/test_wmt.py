@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from features.basics.errors import InputError
 from qe.data.check import check, guess_format
 from qe.data.format import make_format
 from qe.data.labels import hter
-from tests.factories import Find, refuses
+from tests.factories import Find
 
 KEYS = {"source_language": "en", "target_language": "de"}
 FILES = {
@@ -78,25 +77,6 @@ def test_tags_of_words_alone_are_left_out_with_a_note(tmp_path: Path) -> None:
     assert "train.tags: tags of words without gaps (left out)" in dataset.notes
 
 
-@pytest.mark.parametrize(
-    ("files", "message"),
-    [
-        ({"train.tags": "OK BAD\nOK OK OK\n"}, r"train.tags:1: expected 5 tags for 2 tokens, found 2"),
-        ({"train.hter": "-1\n0\n"}, r"train.hter:1: the label 'hter' is -1"),
-        ({"train.pe": "x\n"}, r"train.pe:1: ends after 1 lines, but .*train.src has 2"),
-        ({"train.src_tags": "OK OK\nOK\n"}, r"train.src_tags: train.source_tags is there too"),
-        ({"other/train.src": "a\n", "other/train.mt": "x\n"}, "the split 'train' is in .* too"),
-    ],
-)
-def test_defects(tmp_path: Path, files: dict[str, str], message: str) -> None:
-    refuses(message, make_format("wmt_qe", KEYS).read, folder_with(tmp_path, {**FILES, **files}))
-
-
-def test_sources_alone_are_no_dataset(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no SPLIT.src with SPLIT.mt here"):
-        make_format("wmt_qe", KEYS).read(folder_with(tmp_path, {"train.src": "a\n"}))
-
-
 def test_blind_tables_need_no_tags(tmp_path: Path) -> None:
     folder_with(
         tmp_path,
@@ -108,8 +88,8 @@ def test_blind_tables_need_no_tags(tmp_path: Path) -> None:
     assert dataset.splits["test"].labels() == {} and dataset.splits["train"].word_tags is not None
 
 
-# Files beside the folder's own -> the splits that are read; None: refused.
-BESIDE: dict[str, tuple[dict[str, str], list[str] | None]] = {
+# Files beside the folder's own -> the splits that are read.
+BESIDE: dict[str, tuple[dict[str, str], list[str]]] = {
     "AppleDouble files": ({"._train.src": "\0\5", "._train.mt": "\0"}, ["test.2016", "train"]),
     "AppleDouble folder": ({"._x/a.src": "a\n", "._x/a.mt": "b\n"}, ["test.2016", "train"]),
     "a blind folder": (
@@ -126,7 +106,6 @@ BESIDE: dict[str, tuple[dict[str, str], list[str] | None]] = {
         {"test_blind.src": "a\n", "test_blind.mt": "b\n"},
         ["test.2016", "test_blind", "train"],
     ),
-    "two pairs": ({"a/test.src": "a\n", "a/test.mt": "b\n", "b/test.src": "a\n", "b/test.mt": "b\n"}, None),
 }
 
 
@@ -134,9 +113,6 @@ BESIDE: dict[str, tuple[dict[str, str], list[str] | None]] = {
 def test_what_lies_beside_the_splits(case: str, tmp_path: Path) -> None:
     files, expected = BESIDE[case]
     folder_with(tmp_path, {**FILES, **files})
-    if expected is None:
-        refuses("the split 'test' is in", make_format("wmt_qe", KEYS).read, tmp_path)
-        return
     dataset = make_format("wmt_qe", KEYS).read(tmp_path)
     assert sorted(dataset.splits) == expected
     if "test" in expected:
@@ -146,7 +122,7 @@ def test_what_lies_beside_the_splits(case: str, tmp_path: Path) -> None:
 
 TRAIN = '1\tit "rains"\tes regnet\t[0, 0, 2]\tNOT\n2\tdo not go\tgehen Sie\t[1, 0, 1]\tERR\n'
 # Files -> split -> sources and labels; or the words of the refusal.
-ERRORS: dict[str, tuple[dict[str, str], dict[str, tuple[list[str], list[float] | None]] | str]] = {
+ERRORS: dict[str, tuple[dict[str, str], dict[str, tuple[list[str], list[float] | None]]]] = {
     "train alone": ({"train": TRAIN}, {"train": (['it "rains"', "do not go"], [0.0, 1.0])}),
     "a blind test set": (
         {"train": TRAIN, "test_blind": "9\ta\tb\n"},
@@ -156,16 +132,6 @@ ERRORS: dict[str, tuple[dict[str, str], dict[str, tuple[list[str], list[float] |
         {"train": TRAIN, "test_blind": "9\ta\tb\n", "test": "9\ta\tb\t[1, 1, 1]\tERR\n"},
         {"train": (['it "rains"', "do not go"], [0.0, 1.0]), "test": (["a"], [1.0])},
     ),
-    "no training file": ({"dev": TRAIN}, "ende_majority_train.tsv: no such file"),
-    "another label": (
-        {"train": "1\ta\tb\t[0]\tMAYBE\n"},
-        ":1: the label 'catastrophic_error' is not a number",
-    ),
-    "a field too few": (
-        {"train": "1\ta\tb\tNOT\n"},
-        ":1: expected id, source, target, votes, scores, found 4",
-    ),
-    "an id twice": ({"train": TRAIN + TRAIN}, "the segment id '1' was used before"),
 }
 
 
@@ -174,11 +140,7 @@ def test_catastrophic_errors(case: str, tmp_path: Path) -> None:
     files, expected = ERRORS[case]
     for split, content in files.items():
         (tmp_path / f"ende_majority_{split}.tsv").write_text(content, "utf-8")
-    form = make_format("catastrophic_errors", {"pair": "en-de"})
-    if isinstance(expected, str):
-        refuses(expected, form.read, tmp_path)
-        return
-    read = form.read(tmp_path)
+    read = make_format("catastrophic_errors", {"pair": "en-de"}).read(tmp_path)
     found = {
         name: (list(split.segments.source), None if split.scores is None else split.scores.tolist())
         for name, split in read.splits.items()
@@ -201,8 +163,8 @@ def row(target: str, category: str, severity: str, rater: str = "r1", seg: str =
 
 
 PLAIN = "das rot Haus"
-# Rows, keys of the format -> score, and the tags of the three words; or the words of the refusal.
-MQM: dict[str, tuple[list[str], dict[str, Any], tuple[float, str] | str]] = {
+# Rows, keys of the format -> score, and the tags of the three words.
+MQM: dict[str, tuple[list[str], dict[str, Any], tuple[float, str]]] = {
     "no error": ([row(PLAIN, "No-error", "No-error")], {}, (0.0, "OK OK OK")),
     "minor": ([row("das <v>rot</v> Haus", "Fluency/Grammar", "Minor")], {}, (-1.0, "OK BAD OK")),
     "major": ([row("das <v>rot Haus</v>", "Accuracy/Mistranslation", "Major")], {}, (-5.0, "OK BAD BAD")),
@@ -225,12 +187,6 @@ MQM: dict[str, tuple[list[str], dict[str, Any], tuple[float, str] | str]] = {
     "a severity of one's own": (
         [row(PLAIN, "A", "Critical")], {"weights": {"critical": 10}}, (-10.0, "OK OK OK"),
     ),
-    "unknown severity": (
-        [row(PLAIN, "A", "Critical")], {}, r":2: no weight for the severity 'critical'; name it",
-    ),
-    "texts that differ": (
-        [row(PLAIN, "A", "Minor"), row("das Haus", "A", "Minor")], {}, ":3: another text than in line 2",
-    ),
 }  # fmt: skip
 
 
@@ -240,11 +196,7 @@ def test_a_segment(case: str, tmp_path: Path) -> None:
     path = tmp_path / "mqm.tsv"
     marked = row("x <v>y</v>", "A", "Minor", seg="2")  # so that there are tags
     path.write_text(HEADER + "".join(rows) + marked, "utf-8")
-    form = make_format("mqm", {"source_language": "en", "target_language": "de", **keys})
-    if isinstance(expected, str):
-        refuses(expected, form.read, path)
-        return
-    split = form.read(path).splits["train"]
+    split = make_format("mqm", {**KEYS, **keys}).read(path).splits["train"]
     assert split.scores is not None and split.word_tags is not None
     assert split.scores.tolist() == pytest.approx([expected[0], -1.0])
     assert split.segments.target[0] == PLAIN and "<v>" not in split.segments.target[1]
@@ -266,9 +218,3 @@ def test_numbers_of_segments_by_other_names(names: str, numbers: tuple[str, str]
     (tmp_path / "a.tsv").write_text(header + "".join(rows))
     dataset = make_format("mqm", {"source_language": "en", "target_language": "de"}).read(tmp_path / "a.tsv")
     assert len(dataset.splits["train"]) == 2
-
-
-def test_a_column_that_is_missing(tmp_path: Path) -> None:
-    (tmp_path / "a.tsv").write_text("system\tsource\nA\tb\n")
-    with pytest.raises(InputError, match=r"a\.tsv:1: no column 'doc' of MQM annotations; it has system"):
-        make_format("mqm", {"source_language": "en", "target_language": "de"}).read(tmp_path / "a.tsv")

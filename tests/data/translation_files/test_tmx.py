@@ -11,7 +11,6 @@ from translate.storage import tmx as toolkit_tmx
 
 from qe.data.translation_files import tmx
 from qe.data.translation_files.segments import Languages
-from tests.factories import refuses
 
 FRAME = (
     '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n<tmx version="1.4"{}>'
@@ -102,20 +101,6 @@ def test_properties_and_notes_are_columns(tmp_path: Path) -> None:
     (row,) = read(tmp_path, f"<tu><prop type='client'>c</prop>{EN}{tuv('es', 'B', before=before)}</tu>").rows
     expected = {"id": "1", "source": "A", "target": "B", "prop:client": "c", "note": "good"}
     assert row.texts == expected | {"prop:x-score": "4.5"}
-
-
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        (f"<tu>{EN}{DE}</tu>", "has no target in 'es'; its languages: 'de', 'en'"),
-        (f"<tu>{DE}{ES}</tu>", "has no source in 'en'; its languages: 'de', 'es-ES'"),
-        (f"<tu>{EN}{tuv('xx', 'B')}</tu>", "its languages: 'en', 'xx'.*--languages target=TAG"),
-        ("", "holds no translation unit"),
-        (f"{EN}{ES}", "<tuv> lies outside of any <tu>"),
-    ],
-)
-def test_a_file_without_the_languages(body: str, message: str, tmp_path: Path) -> None:
-    refuses(message, read, tmp_path, body)
 
 
 def test_a_language_by_the_name_that_the_file_has_for_it(tmp_path: Path) -> None:
