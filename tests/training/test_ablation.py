@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from features.basics.errors import InputError
 from qe.config import experiment
 from qe.getting_started.demo.run import EXPERIMENT
 from qe.training.ablation import ablate, to_json
@@ -37,10 +36,3 @@ def test_families_added_to_a_base(demo_run: Any) -> None:
     config = loaded(demo_run, "[baseline17, surface]")
     ablation = ablate(config, cache=demo_run.output / "cache", base=["baseline17"], samples=0)
     assert list(ablation.report.systems) == ["all", "base: baseline17", "base + surface"]
-    with pytest.raises(InputError, match="no family 'lm' in this experiment; it has baseline17, surface"):
-        ablate(config, cache=demo_run.output / "cache", base=["lm"])
-
-
-def test_one_family_is_nothing_to_ablate(demo_run: Any) -> None:
-    with pytest.raises(InputError, match="at least two feature families"):
-        ablate(loaded(demo_run, "[baseline17]"), cache=demo_run.output / "cache")

@@ -20,7 +20,6 @@ from qe.training.check import check
 from qe.training.fitting import fit_model
 from qe.training.preparation import Prepared, prepare
 from qe.training.reading import letters, rescaled
-from tests.factories import refuses
 from tests.training.several import made, searched, section, write_three
 
 DA, HTER = LabelScale("da", None, None, True), LabelScale("hter", 0.0, 1.0, False)
@@ -56,10 +55,9 @@ def test_labels_stay_within_the_ends_of_the_scale() -> None:
     assert rescaled(labels, DA, gold, HTER, "standard").min() == 0
 
 
-def test_labels_of_another_kind_cannot_be_taken_as_they_are() -> None:
+def test_labels_of_the_same_kind_can_be_taken_as_they_are() -> None:
     labels = np.array([0.1, 0.2])
     assert (rescaled(labels, HTER, labels, HTER, "none") == labels).all()
-    refuses("'hter' cannot be used as 'da' without scaling", rescaled, labels, HTER, labels, DA, "none")
 
 
 def test_aligned_columns_have_the_moments_of_the_others() -> None:

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ from qe.training.ablation import ALONE, WITH, learning_curve_plot, learning_curv
 from qe.training.check import check
 from qe.training.preparation import prepare
 from qe.training.train import train
-from tests.factories import refuses
 from tests.training.several import made, section, write, write_three
 
 FIRST = section("first.tsv")
@@ -25,25 +23,6 @@ FIRST = section("first.tsv")
 def folder(tmp_path: Path) -> Path:
     write_three(tmp_path)
     return tmp_path
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("other", "more", "message"),
-    [
-        ({"together": True, "target": "es"}, {}, r"dataset.1 \(other.tsv\): `together` needs the languages"),
-        ({"train": ["dev"]}, {}, "dataset.1 .*unknown split 'dev'; known: train"),
-        ({"scaling": "none"}, {}, "dataset.1 .*: labels 'hter' cannot be used as 'da' without scaling"),
-        ({"path": "first.tsv", "together": True}, {}, "dataset.1 .*: all sources are among .*leave"),
-        ({}, {"features": [{"kind": "decoder"}]}, "the segments have no column"),
-    ],
-    ids=["languages", "split", "scaling", "repeated", "columns"],
-)
-def test_what_cannot_help_is_refused(
-    folder: Path, other: dict[str, Any], more: dict[str, Any], message: str
-) -> None:
-    given = section("other.tsv", higher=False, **other)
-    refuses(message, lambda: prepare(check(made(folder, FIRST, given, **more)), folder / "cache"))
 
 
 def test_rows_are_drawn_at_random_in_their_order(folder: Path) -> None:

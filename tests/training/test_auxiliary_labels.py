@@ -16,7 +16,6 @@ from qe.training.fitting import fit_model
 from qe.training.preparation import Prepared, prepare
 from qe.training.search import gathered
 from qe.training.train import train
-from tests.factories import refuses
 from tests.training import several
 from tests.training.several import searched, section
 
@@ -184,28 +183,3 @@ def test_figures_are_of_the_label_alone(tmp_path: Path) -> None:
     figures = report["cross_validation"]["systems"]["auxiliary"]
     assert figures["pearson"] == pytest.approx(np.corrcoef(predicted, data.scores)[0, 1])
     assert figures["mae"] == pytest.approx(np.abs(predicted - data.scores).mean())
-
-
-REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "no post-edits": ({"dataset": section("rows.tsv")}, "hter: the training segments have no post-edits"),
-    "the label itself": (
-        {"dataset": {**section("rows.tsv", False), "columns": {"scores": "hter", "post_edit": "post_edit"}}},
-        "auxiliary_labels.hter: the label is this one already",
-    ),
-    "no direct assessments": (
-        {"dataset": {**section("rows.tsv", False), "columns": {"scores": "hter"}},
-         "auxiliary_labels": {"da": "auto"}},
-        "auxiliary_labels.da: .* have no direct assessments",
-    ),
-    "two": ({"auxiliary_labels": {"da": 1, "hter": 1}}, "auxiliary_labels: .*at most 1"),
-    "unknown": ({"auxiliary_labels": {"ter": 1}}, "auxiliary_labels.ter: "),
-    "no weight": ({"auxiliary_labels": {"hter": 0}}, "hter: .*give auto, or a number greater than 0"),
-    "not a number": ({"auxiliary_labels": {"hter": float("nan")}}, "a number greater than 0"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_cannot_be_mixed_is_refused(case: str, tmp_path: Path) -> None:
-    write_rows(tmp_path)
-    more, location = REFUSED[case]
-    refuses(location, lambda: prepared(tmp_path, **more))

@@ -1,14 +1,11 @@
 """Columns of the table that features read by name, from the experiment to the feature tables of folds."""
 
-import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import pytest
 
-from features.basics.errors import InputError
 from qe.config.experiment import Experiment
 from qe.data.dataset import Dataset
 from qe.training.check import check
@@ -48,20 +45,9 @@ def test_a_table_gives_the_columns_that_features_name(tmp_path: Path) -> None:
 
 def test_another_header_is_mapped_and_remembered(tmp_path: Path) -> None:
     path = written(frame().rename(columns={"comet": "COMET 22"}), tmp_path / "t.tsv")
-    with pytest.raises(InputError, match="no column 'comet', which features read"):
-        read_dataset(experiment(path))
     mapped = experiment(path, table_columns={"comet": "COMET 22"})
     assert "comet" in read_dataset(mapped).split("train").segments.further
     assert _headers(mapped.dataset.settings()) == {"comet": "COMET 22"}
-
-
-@pytest.mark.parametrize("cell", ["high", "nan", "1e999"])
-def test_what_is_no_number_is_an_error_with_row_and_column(tmp_path: Path, cell: str) -> None:
-    table = frame().astype({"comet": object})
-    table.loc[3, "comet"] = cell
-    path = written(table, tmp_path / "t.tsv")
-    with pytest.raises(InputError, match=re.escape(f"{path}:5: the comet is")):
-        read_dataset(experiment(path))
 
 
 def test_decimal_commas_are_read_as_in_labels(tmp_path: Path) -> None:
@@ -76,13 +62,6 @@ def test_an_optional_column_may_be_absent(tmp_path: Path) -> None:
     prepared = prepare(check(made), tmp_path / "cache")
     table = prepared.training_table()
     assert table["column_comet"].isna().all() and (table["column_comet_missing"] == 1).all()
-
-
-@pytest.mark.parametrize("name", ["score", "post_edit", "scores"])
-def test_a_label_is_no_feature(tmp_path: Path, name: str) -> None:
-    path = written(frame(), tmp_path / "t.tsv")
-    with pytest.raises(InputError, match=f"the column '{name}' is a label, which no feature may read"):
-        read_dataset(experiment(path, [{"kind": "columns", "names": [name]}]))
 
 
 def test_values_of_categories_are_learned_in_the_fold(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """Experiments with trees, and with a kernel computed elsewhere: from file to scores in a fresh process."""
 
 import json
-import re
 import subprocess
 import sys
 import zipfile
@@ -182,16 +181,13 @@ def test_feature_tables_hold_trees_in_brackets(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"learner": {"kind": "ridge"}}, "learner: 'ridge' takes no trees; svr_tree_kernels does"),
-        ({"selection": {"kind": "correlation"}}, "selection: 'correlation' cannot select if there are trees"),
-        (
-            {"trees": [{"kind": "constituents", "side": "target"}]},
-            "no training segment has a constituent tree",
-        ),
+        ({"learner": {"kind": "ridge"}}, "learner: 'ridge' takes no trees"),
+        ({"selection": {"kind": "correlation"}}, "selection: 'correlation' .* trees"),
+        ({"trees": [{"kind": "constituents", "side": "target"}]}, "has a constituent tree"),
     ],
 )
 def test_what_cannot_be_trained(folder: Path, changes: dict[str, Any], message: str) -> None:
-    refuses(re.escape(message), run, folder, "wrong", **changes)
+    refuses(message, run, folder, "wrong", **changes)
     assert not (folder / "wrong" / "model").exists()
 
 

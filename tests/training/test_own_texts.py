@@ -10,17 +10,14 @@ import pytest
 
 from features import FittedExtractor, Segments, Tokenizer
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError
 from features.core.out_of_fold import NO_PART, Parts
 from features.resources.word_vectors import WordVectors
 from qe.config import Experiment
 from qe.models import Model
 from qe.resources.corpora import TranslatedSegments
-from qe.training.ablation import learning_curve
 from qe.training.check import check
 from qe.training.preparation import Prepared, prepare
 from qe.training.train import train
-from tests.factories import refuses
 from tests.training import several
 from tests.training.several import section
 
@@ -188,21 +185,6 @@ def test_a_trained_model_looks_everything_up_in_all_texts(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        ({"resources": {"texts": ["target"]}}, "should be 'post_edit' or 'reference'"),
-        ({"resources": {"texts": ["post_edit"], "bundle": "b"}}, "cannot be used together with `bundle`"),
-        ({"features": ["tag_ambiguity"]}, "which the segments' own texts are not"),
-        ({"features": ["word_confidence"]}, "cannot look rows up"),
-    ],
-)
-def test_what_cannot_be_looked_up_apart_is_one_message(tmp_path: Path, more: Any, message: str) -> None:
-    write(tmp_path / "rows.tsv")
-    refuses(message, lambda: prepare(check(made(tmp_path, **more)), tmp_path / "cache"))
-
-
-@pytest.mark.slow
 def test_rows_that_are_set_aside_to_calibrate_give_no_text(tmp_path: Path) -> None:
     write(tmp_path / "rows.tsv")
     experiment = made(tmp_path, features=["lm"], intervals={"method": "split", "share": 0.2})
@@ -212,12 +194,6 @@ def test_rows_that_are_set_aside_to_calibrate_give_no_text(tmp_path: Path) -> No
     assert data.extraction.part_features is not None
     assert data.bundle.manifest["pairs"] == len(data.training) == ROWS - len(data.calibration) < ROWS
     assert set(data.extraction.part_features.parts(data.calibration.segments).tolist()) == {NO_PART}
-
-
-def test_a_learning_curve_would_draw_labels_but_not_texts(tmp_path: Path) -> None:
-    write(tmp_path / "rows.tsv")
-    with pytest.raises(InputError, match="resources would hold the post-edits of all segments"):
-        learning_curve(made(tmp_path), [10], cache=tmp_path / "cache")
 
 
 LABEL = {"name": "hter", "low": 0, "high": 1, "higher_is_better": False}

@@ -119,6 +119,6 @@ def test_data_that_have_moved_are_named_with_the_option_for_them(run: Path, tmp_
     report["experiment"]["dataset"]["path"] = str(tmp_path / "gone")
     (tmp_path / "report.json").write_text(json.dumps(report), "utf-8")
     refuses(
-        r"gone: the data of the run are not there; if .*--set dataset\.path=FOLDER",
+        r"gone: .*--set dataset\.path=FOLDER",
         lambda: reproduce(str(tmp_path), tmp_path / "again", cache=tmp_path / "cache"),
     )

@@ -25,7 +25,7 @@ from qe.training.objective import CandidateFailed, FoldData, Objective
 from qe.training.plan import Space
 from qe.training.plots import importances, pareto_front, slices
 from qe.training.search import Finished, OnTrial, Search, SearchResult
-from qe.training.study import Drawing, claim, earlier_trials, ended, journal
+from qe.training.study import Drawing, claim, ended, journal
 from qe.training.summary import front_table
 from tests.factories import refuses
 
@@ -286,24 +286,9 @@ def test_an_own_sampler_is_an_entry_point_that_gets_our_seeds(
     assert drawn(by_path) == drawn(whole)
 
 
-REFUSED = {
-    "acme-nowhere:one": "needs the distribution 'acme-nowhere', which is not installed",
-    "optuna.samplers.Nothing": "the sampler 'optuna.samplers.Nothing' cannot be loaded",
-    "optuna.pruners.MedianPruner": "is no class made from BaseSampler",
-    "antigravity.Sampler": "neither DISTRIBUTION:NAME nor package.module.Class",
-}
-
-
-@pytest.mark.parametrize("sampler", REFUSED)
-def test_what_is_no_sampler_is_refused(sampler: str) -> None:
-    refuses(REFUSED[sampler], run, objective([ridge()]), section(sampler=sampler))
-
-
 def test_parameters_go_to_the_constructor_but_for_the_seed() -> None:
     several = {"sampler": "tpe", "sampler_params": {"n_startup_trials": 2, "multivariate": True}}
     assert run(objective([ridge()]), section(trials=3, **several)).reproducible
-    seed = section(sampler_params={"seed": 1})
-    refuses("search.sampler: .*multiple values for keyword argument 'seed'", run, objective([ridge()]), seed)
 
 
 class Worse(optuna.pruners.BasePruner):
@@ -340,7 +325,7 @@ def test_a_pruner_sees_the_mean_over_the_folds_so_far() -> None:
 def test_a_pruned_trial_is_never_the_best_one() -> None:
     """Optuna gives it the value of its last fold; a budget of trials without gain does not count it."""
     asked = section(trials=12, without_gain=4, pruner=f"{__name__}.Worse", pruner_params={"bound": 0.0})
-    refuses("no trial of the search could be finished", run, objective([ridge()]), asked)
+    refuses("no trial .* could be finished", run, objective([ridge()]), asked)
     result = run(objective([ridge(PENALTIES)]), section(sampler="grid", without_gain=4, **PRUNER))
     assert result.best_trial.state == optuna.trial.TrialState.COMPLETE
 
@@ -370,14 +355,6 @@ def test_a_study_of_another_experiment_is_refused_and_both_are_named(tmp_path: P
     assert "metric" not in message
     again = run(objective([ridge()]), section(trials=4), storage=journal(path), identity=DATA, **given)
     assert drawn(again)[:3] == first and len(drawn(again)) == 4
-
-
-def test_a_study_that_qe_did_not_make_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "shared.journal"
-    theirs = optuna.create_study(study_name="mine", storage=journal(path))
-    theirs.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=1)
-    with pytest.raises(InputError, match="has trials that qe did not make"):
-        run(objective([ridge()]), section(), name="mine", storage=journal(path), identity=DATA)
 
 
 @pytest.mark.slow
@@ -429,8 +406,7 @@ def test_a_candidate_that_cannot_be_computed_ends_its_trial_alone() -> None:
 def test_a_search_stops_above_its_share_of_failures(tmp_path: Path) -> None:
     path = tmp_path / "study.journal"
     asked = section(sampler="grid", failures=0.2)
-    with pytest.raises(InputError, match=r"2 of 5 trials failed; search\.failures = 0\.2 .*\n.*neighbors"):
-        run(objective([NEIGHBOURS]), asked, storage=journal(path))
+    refuses(r"2 of 5 trials .*\n.*neighbors", run, objective([NEIGHBOURS]), asked, storage=journal(path))
     result = run(objective([NEIGHBOURS]), section(sampler="grid", failures=0.4), storage=journal(path))
     assert len(result.finished) == 3 and len(ended(result.study)) == 5
 
@@ -463,13 +439,6 @@ def test_errors_of_the_code_or_the_machine_are_no_failures(
         run(objective([ridge()]), section(trials=2))
 
 
-@pytest.mark.parametrize("line", ['{"op_code": 0, "worker_id": "a"}', '{"op_code": 5}', "[]"])
-def test_a_damaged_study_is_one_message(line: str, tmp_path: Path) -> None:
-    (tmp_path / "study.journal").write_text(line + "\n")
-    space = Space([ridge()], [StrategySection(kind="none")])
-    refuses(r"study\.journal: (the study is damaged|holds no study)", earlier_trials, tmp_path, space)
-
-
 @pytest.mark.slow
 def test_a_study_of_other_draws_goes_on_and_says_so(tmp_path: Path) -> None:
     path = tmp_path / "study.journal"
@@ -484,20 +453,6 @@ def test_scaling_is_fitted_on_the_training_rows_alone() -> None:
     assert np.allclose(train["f0"].mean(), 0) and np.allclose(train["f0"].std(ddof=0), 1)
     expected = (fold.test["f0"] - fold.train["f0"].mean()) / fold.train["f0"].std(ddof=0)
     assert np.allclose(held_out["f0"], expected)
-
-
-@pytest.mark.parametrize(
-    ("learner", "keys", "message"),
-    [
-        (ridge({"alpha": {"low": 1, "high": 2.5}}), {"sampler": "grid"}, "a grid needs a list of values"),
-        (ridge({"alpha": "big"}), {}, "learner.space.alpha: not a search space: 'big'"),
-        (ridge({"alpha": {"low": 3.0, "high": 1.0}}), {}, "learner.space.alpha: .*low"),
-        (ridge({}, lpha=1), {}, "learner 'ridge': .*lpha"),
-    ],
-)
-def test_a_wrong_space_is_an_error(learner: StrategySection, keys: dict[str, object], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        run(objective([learner]), section(**keys))
 
 
 def test_trials_are_numbered_alike_everywhere() -> None:
@@ -588,8 +543,6 @@ def test_a_trial_of_somebodys_choice_is_taken() -> None:
     second = result.finished[1]
     assert result.best_number == 2 and result.by_user
     assert result.best == Candidate(**second.user_attrs["candidate"])
-    with pytest.raises(InputError, match="there is no trial 9"):
-        run(objective([ridge()]), section(trials=3), trial_number=9)
 
 
 @pytest.mark.slow

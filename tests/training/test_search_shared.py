@@ -21,7 +21,6 @@ from qe.config import experiment
 from qe.data.dataset import Dataset
 from qe.getting_started.demo.run import EXPERIMENT
 from qe.training.check import check
-from qe.training.search import Helpers
 from qe.training.study import storage_at
 from qe.training.train import train
 from tests.factories import Monkeypatch, refuses
@@ -204,15 +203,3 @@ def test_workers_of_one_run_try_different_points(tmp_path: Path, monkeypatch: Mo
         study_name="together", storage=storage_at(str(tmp_path / "out" / "study.journal"))
     )
     assert all(trial.state.is_finished() for trial in study.trials)
-
-
-def test_a_mistake_of_a_helper_is_the_runs(tmp_path: Path) -> None:
-    """What another process cannot do is told, with its reason."""
-    content = {"name": "x", "features": ["surface"], "learner": {"kind": "ridge"}}
-    data = {"dataset": {"format": "in_memory", "path": "gone"}}
-    plan = check(experiment.from_mapping({**content, **data}, tmp_path), in_memory=True)
-    with (
-        pytest.raises(InputError, match="unknown format 'in_memory'"),
-        Helpers(plan, None, tmp_path, 2).working_on("x.journal"),
-    ):
-        pass

@@ -4,11 +4,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
 from qe.training.batch import spread_table
 from qe.training.check import plans_of, settings_of
-from tests.factories import refuses
 
 FILE = """name: swept
 dataset:
@@ -32,16 +29,6 @@ def test_every_combination_is_a_run() -> None:
     assert len(made) == 6 and made[-1] == {"learner.kind": "lightgbm", "seed": "2"}
     (one,) = settings_of(["features=[surface, baseline17]"])
     assert one == {"features": '["surface", "baseline17"]'}
-
-
-@pytest.mark.parametrize(("each", "message"), [
-    (["seed"], "expected key=value,value"),
-    (["seed=4..0"], "has no value"),
-    (["seed=0..1", "seed=5"], "names 'seed' twice"),
-    (["seed=0..99", "split.seed=0..10"], "makes 1,100 runs, more than 1,000"),
-])  # fmt: skip
-def test_what_cannot_be_swept_is_one_message(each: list[str], message: str) -> None:
-    refuses(message, settings_of, each)
 
 
 def test_plans_are_named_apart_and_runs_by_what_differs(tmp_path: Path) -> None:

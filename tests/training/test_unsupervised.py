@@ -134,7 +134,7 @@ def test_from_python_what_cannot_be_scored_is_refused(tmp_path: Path) -> None:
         )
 
     for changed, message in (
-        (table.assign(target=[None, *["b"] * 19]), "row 1: (no target|target is not text)"),
+        (table.assign(target=[None, *["b"] * 19]), "row 1: .*target"),
         (table.assign(source=[*["a"] * 19, " "]), "row 20: empty source"),
         (table.drop(columns="target"), "no column 'target'"),
         (table.drop(columns="subwords"), "nothing to judge translations by"),
