@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from features.basics.errors import InputError
 from qe.config.experiment import load
 from qe.getting_started.demo.run import EXPERIMENT
 from qe.models.model import Model
@@ -86,7 +85,7 @@ def test_segments_that_were_learned_from_do_not_judge(
     decision = promotion.promote(two, both, samples=200, margin=9)
     assert (decision.n, decision.learned) == (new.n, len(learned.gold) + new.learned)
     assert decision.scores == new.scores and decision.silent == ("1",)
-    refuses("have learned from every segment; compare them on other data", promotion.promote, two, learned)
+    refuses("learned from every segment", promotion.promote, two, learned)
 
 
 @pytest.mark.capability
@@ -132,8 +131,7 @@ def test_so_few_segments_that_nothing_can_be_decided(two: str, labelled: promoti
         decision = promotion.promote(two, four, samples=200, margin=margin)
         assert not decision.promoted and decision.p is None
         assert "cannot be decided" in decision.reason and "that takes 5 segments" in decision.reason
-    with pytest.raises(InputError, match="200 samples cannot give a p-value of 0.001"):
-        promotion.promote(two, labelled, samples=200, level=0.001)
+    refuses("200 samples .* 0.001", promotion.promote, two, labelled, samples=200, level=0.001)
 
 
 @pytest.mark.slow
@@ -175,17 +173,13 @@ def test_without_a_champion_the_challenger_is_unopposed(two: str, labelled: prom
     assert decision.promoted and decision.reason == "there is no champion" and decision.p is None
 
 
-def test_mistakes_are_named(two: str, labelled: promotion.Labelled, tmp_path: Path) -> None:
-    refuses("no registered model 'nobody'; registered: .*two-", promotion.promote, "nobody", labelled)
-    refuses("has no version 9; versions: 1, 2", promotion.promote, two, labelled, challenger="9")
-    refuses("version 1 of .* is the champion already", promotion.promote, two, labelled, challenger="1")
+def test_mistakes_are_named(two: str, labelled: promotion.Labelled) -> None:
+    refuses("model 'nobody'; registered: .*two-", promotion.promote, "nobody", labelled)
+    refuses("no version 9; .*1, 2", promotion.promote, two, labelled, challenger="9")
+    refuses("version 1 .*the champion", promotion.promote, two, labelled, challenger="1")
     refuses(r"0 < level < 1", promotion.promote, two, labelled, level=5)
     holes = replace(labelled, rows=[*labelled.rows[:2], ({"source": "a", "target": ""}, "")], gold=np.ones(3))
-    refuses(r"data/test: version \d cannot score row 3: empty target", promotion.promote, two, holes)
-    table = tmp_path / "t.tsv"
-    table.write_text("source\ttarget\tscore\na\tb\t1\na\tb\tx\n")
-    refuses(r"t\.tsv, row 2: the label 'x' is no number", promotion.from_table, table, "score")
-    refuses("no column 'effort'; it has source, target, score", promotion.from_table, table, "effort")
+    refuses(r"data/test: version \d .* row 3: empty target", promotion.promote, two, holes)
 
 
 def test_headers_are_those_of_the_training_data(

