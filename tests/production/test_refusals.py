@@ -191,4 +191,4 @@ def test_what_is_not_served(content: str, demo_model: Path, tmp_path: Path) -> N
 
 
 def test_a_level_in_percent_is_not_served(demo_model: Path) -> None:
-    refuses("level.*between 0 and 1", application, demo_model, level=80)
+    refuses("--interval .*got 80", application, demo_model, level=80)

@@ -16,7 +16,7 @@ from qe_papers.extractors.corpus_matches import EditDistance, ExamplePrecision, 
 from qe_papers.extractors.similarity import Similarity
 from qe_papers.resources.corpus_index import CorpusIndex
 from qe_papers.resources.ngram_documents import NgramDocuments
-from tests.factories import PLAIN, corpus, paired, refuses, row, segments, tokens
+from tests.factories import PLAIN, corpus, paired, row, segments, tokens
 
 ROWS = [
     ("s1 a b", "the cat sat on the mat", "the cat sat on the mat"),
@@ -75,9 +75,6 @@ def test_least_characters_by_hand() -> None:
     np.testing.assert_allclose(least.extract(batch)[0, :2], [2 / 2, 2 / 7])
     assert "nearest by words" in near.features[1].description
     assert "least character" in least.features[1].description
-    refuses(
-        "unknown characters 'all'; known: of_nearest_words, nearest", EditDistance, *sides, characters="all"
-    )
 
 
 CORPUS = [line.split() for line in ("a b c d", "a b a b", "c d e", "a", "b c d e f")]
@@ -152,11 +149,6 @@ def test_pairs_of_words_are_those_of_similarity() -> None:
     pairs = extractor(patterns=["11"], boundaries=[True]).extract(batch)
     settings = {"matching_orders": (2,), "boundaries": (True,), "weightings": ("one",)}
     np.testing.assert_allclose(pairs, Similarity(DOCUMENTS, DOCUMENTS, (), **settings).extract(batch))
-
-
-@pytest.mark.parametrize("pattern", ["", "10", "01", "1a1", "0"])
-def test_what_is_no_pattern(pattern: str) -> None:
-    refuses("is no pattern of skip-grams", extractor, patterns=[pattern])
 
 
 def indices(pairs: Iterable[tuple[str, str]]) -> list[CorpusIndex]:

@@ -55,8 +55,7 @@ def test_synonyms_are_asked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     monkeypatch.setattr("qe_papers.extractors.inverted_scores.english", lambda: wordnet)
     assert inverted("autos", "cars", "en", True)["inverted_meteor_synonyms"] == pytest.approx(0.8)
     assert inverted("autos", "cars", "en")["inverted_meteor"] == 0
-    message = "WordNet, which is English, but the language is 'es'"
-    refuses(message, inverted, "autos", "cars", "es", True)
+    refuses("WordNet, .* 'es'", inverted, "autos", "cars", "es", True)
     assert InvertedScores(COUNTS, True).content_fingerprint() == wordnet.fingerprint
 
 

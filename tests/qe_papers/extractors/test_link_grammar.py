@@ -1,6 +1,5 @@
 """Figures of linkages, by hand; the program link-parser itself where it is installed."""
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,7 +9,7 @@ from features.basics.errors import InputError
 from features.core.segments import Segments
 from qe.language.taggers import tagger
 from qe_papers.extractors.link_grammar import LinkGrammar
-from tests.factories import EN_ES, ENGLISH, SPANISH, refuses, row, segments
+from tests.factories import EN_ES, ENGLISH, SPANISH, row, segments
 from tests.features.parsed import block
 
 
@@ -58,29 +57,6 @@ def test_a_text_that_was_given_up_is_undefined_if_there_may_be_some() -> None:
     assert without.pop("link_grammar_given_up_source") == 1
     assert np.isnan(list(without.values())).all()
     assert np.isnan(list(row(extractor, given, 2).values())).all()
-
-
-def test_what_is_missing_is_one_message() -> None:
-    given = linked(("a b", comments(2, 1, 0, 3)), ("", ()), ("c d", ()))
-    message = r"annotation_source, segment 3: link grammar .*`\+link-grammar`.*`timed_out: true`"
-    refuses(message, LinkGrammar().extract, given)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "shown"),
-    [
-        (comments(0, 0, 1, 2), "linkages = 0, unused = 0, cost = 1, length = 2"),
-        (comments(3, -1, 1, 2), "unused = -1"),
-        (comments(3, 0, 1, -2), "length = -2"),
-        (comments(3, 0, "x", 2), "cost = nan"),
-        (comments("inf", 0, 1, 2), "linkages = inf"),
-        (comments(3, 0, 1, 2)[:2], "cost = nan, length = nan"),
-    ],
-)
-@pytest.mark.parametrize("timed_out", [False, True])
-def test_impossible_figures_are_refused(wrong: Sequence[str], shown: str, timed_out: bool) -> None:
-    with pytest.raises(InputError, match=f"annotation_source, segment 1: .*{re.escape(shown)}"):
-        LinkGrammar(timed_out=timed_out).extract(linked(("a b", wrong)))
 
 
 def test_the_other_side_can_be_the_english_one() -> None:

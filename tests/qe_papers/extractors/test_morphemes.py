@@ -84,7 +84,6 @@ def test_what_is_learned(learned: Morphemes, corpus: ParallelCorpus) -> None:
 
 def test_words_learned_from() -> None:
     assert frequent_words(tokens("b A a 7", "c c a ..."), 2) == ["a", "c"]
-    refuses("no token of the corpus has a letter", frequent_words, Tokens.from_lists([["7", "."]]), 2)
 
 
 def test_units_of_texts() -> None:
@@ -114,7 +113,7 @@ def features(corpus: ParallelCorpus) -> MorphemeFeatures:
 def test_parts_of_words_are_refused(corpus: ParallelCorpus) -> None:
     words = LanguageModel.build(corpus, side="target", order=3)
     made = features(corpus)
-    refuses("'target_morpheme_lm' must be a part of morphemes", replace, made, target_morpheme_lm=words)
+    refuses("'target_morpheme_lm' must", replace, made, target_morpheme_lm=words)
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from features.core.feature_set import make_extractor, parts_needed
 from features.text.annotation import block_of
 from qe_papers.extractors.entities import Entities
 from qe_papers.extractors.parts_of_speech import UPOS, EditsByWordClass, PartsOfSpeech
-from tests.factories import EN_ES, SPANISH, annotated_bundle, refuses, row, segments
+from tests.factories import EN_ES, SPANISH, annotated_bundle, row, segments
 from tests.features.parsed import entity_block
 
 
@@ -172,9 +172,3 @@ def test_several_of_a_type_are_as_one() -> None:
         has = values[f"entities_has_{kind}_source"], values[f"entities_has_{kind}_target"]
         assert has == (source, target), kind
     assert not any("has" in name and "difference" in name for name in values)
-
-
-def test_words_without_tags_are_one_message() -> None:
-    given = segments("a", "b", EN_ES, annotation_target="1\tb" + "\t_" * 8)
-    message = "has no entity tag; annotate with an annotator of entities"
-    refuses(message, Entities(sides="target").extract, given)

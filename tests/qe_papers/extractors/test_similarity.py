@@ -15,14 +15,13 @@ from scipy.special import gammaln, psi
 from sklearn.decomposition import LatentDirichletAllocation
 
 from features import Segments, Tokenizer
-from features.basics.errors import InputError
 from features.resources.word_lexicon import StopWords
 from features.text.tokens import Tokens
 from qe_papers.extractors.similarity import DISTANCES, WEIGHTINGS, Similarity, Topics, WordMoves
 from qe_papers.resources.ngram_documents import K1, K3, B, NgramDocuments
 from qe_papers.resources.sampled_topic_model import SampledTopicModel, SampledTopicModelBuilder, sample
 from qe_papers.resources.topic_model import Bags, LdaSettings, TopicModel, _digamma, expected_words, infer
-from tests.factories import corpus, refuses, row, segments, table
+from tests.factories import corpus, row, segments, table
 
 CORPUS = [line.split() for line in ("a b c d", "a b a b", "c d e", "a", "b c d e f")]
 Ngram = tuple[str, ...]
@@ -126,11 +125,8 @@ def test_equal_to_the_definitions(within: str, stem: str, words: list[str]) -> N
     assert within == "corpus" or not any(name.startswith("okapi_1") for name in features)
 
 
-def test_wrong_parameters() -> None:
-    refuses("order 5 were not counted", extractor, okapi_orders=(5,))
+def test_names_say_what_case_was_counted() -> None:
     documents = NgramDocuments.from_tokens(Tokens.from_lists(CORPUS), order=4)
-    with pytest.raises(InputError, match="`weightings.0` must be 'one', 'frequency', .*, but got 'log'"):
-        Similarity(documents, documents, matching_orders=(4,), weightings=("log",))
     true = NgramDocuments.from_tokens(Tokens.from_lists(CORPUS), order=4, case="true")
     names = Similarity(true, documents, matching_orders=(4,)).names
     assert names[0] == "similarity_source_true_case_okapi_1" and "similarity_target_okapi_1" in names
@@ -164,10 +160,6 @@ def test_by_hand() -> None:
     np.testing.assert_allclose(values[1], [1 / 6, 0, 5 / 6, 0, 5 / 6])
     assert np.isnan(values[2]).all()
     np.testing.assert_allclose(values[3], [1, 0, 0, 0, 0])
-
-
-def test_language_without_base_forms() -> None:
-    refuses("no base forms for the language 'ko'", WordMoves().extract, compared([("a", "b")], "ko"))
 
 
 ORDER = 3

@@ -5,7 +5,7 @@ import pytest
 
 from features.core.segments import Segments
 from qe_papers.extractors.trees import ConstituentTrees, DependencyTrees, ParseProbabilities, depths_of
-from tests.factories import EN_ES, refuses, row, segments
+from tests.factories import EN_ES, row, segments
 from tests.features.parsed import block, translations
 
 # The Penn Treebank's notation, and that of CESS.
@@ -78,13 +78,6 @@ def test_a_long_chain_is_no_recursion() -> None:
     assert depths is not None and depths[-1] == 4999
 
 
-@pytest.mark.parametrize(
-    ("text", "what"), [("a/X/_/2/dep b/X/_/1/dep", "in a circle"), ("a/X", "the word 'a' has no head")]
-)
-def test_what_is_no_tree_is_one_message(text: str, what: str) -> None:
-    refuses(what, TARGET_OF_DEPENDENCY_TREES.extract, translations(text))
-
-
 TREE = "constituency = (S (NP (N a)) (VP (V b)))"
 
 
@@ -117,12 +110,3 @@ def test_probabilities_far_below_what_floats_hold() -> None:
 def test_the_plain_grammars_probabilities_are_not_comparable() -> None:
     values = row(SIDE, commented(TREE, "tree_grammar = plain", "tree_log_probabilities = -9"))
     assert values["parse_plain_source"] == 1 and np.isnan(values["parse_log_probability_source"])
-
-
-@pytest.mark.parametrize(
-    ("comments", "what"),
-    [((TREE,), "the parse has no probabilities"), ((), "no constituents"),
-     ((TREE, "tree_log_probabilities = -1 x"), "the parse has no probabilities")],
-)  # fmt: skip
-def test_what_is_missing_is_one_message(comments: tuple[str, ...], what: str) -> None:
-    refuses(f"annotation_source, segment 1: {what}", SIDE.extract, commented(*comments))

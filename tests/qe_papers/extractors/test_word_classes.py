@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from features import Segments, Tokenizer
+from features import Segments
 from features.basics.errors import InputError
 from features.resources.word_lexicon import StopWords
 from qe.language.taggers import tagger
 from qe_papers.extractors.word_classes import WORDS, Casing, Deictics, FunctionWords, Misspellings
 from qe_papers.resources.truecaser import Truecaser, begins
-from tests.factories import EN_ES, ENGLISH, refuses, row, segments, tokens
+from tests.factories import EN_ES, row, segments, tokens
 
 
 def test_the_papers_examples_are_there() -> None:
@@ -20,11 +20,6 @@ def test_by_hand() -> None:
     values = row(Deictics(), segments("I am here", "Estoy Aquí hoy , aquí", EN_ES))
     assert (values["deictics_source"], values["deictics_target"]) == (2, 3)
     assert values["deictics_difference"] == -1 and values["deictics_target_share"] == pytest.approx(3 / 5)
-
-
-def test_a_language_without_a_list_is_one_message() -> None:
-    batch = segments("a", "b", (ENGLISH, Tokenizer("de")))
-    refuses("no list of deictic words for the language 'de'; known: en, es", Deictics().extract, batch)
 
 
 def listed(*words: str) -> StopWords:
@@ -55,11 +50,6 @@ def test_misspellings_by_hand(entities: bool, count: int, share: float) -> None:
     values = row(Misspellings(entities=entities), checked(ROWS, SPELLER))
     assert values["misspelled_words_target"] == count
     assert values["misspelled_share_target"] == pytest.approx(share)
-
-
-def test_what_is_missing_is_one_message() -> None:
-    refuses(r"no speller was asked; annotate with `\+hunspell`", Misspellings().extract, checked(ROWS))
-    refuses("has no entity tag", Misspellings().extract, checked([("enla", "Spell=no")], SPELLER))
 
 
 def test_hunspell_itself() -> None:

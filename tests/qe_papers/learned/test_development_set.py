@@ -73,16 +73,6 @@ def test_it_is_translated_by_what_the_rest_taught(corpus: ParallelCorpus, texts:
     np.testing.assert_array_equal(texts.evidence[1], model.score(texts.machine).token_log10)
 
 
-@pytest.mark.parametrize(("first", "last", "message"), [
-    (5, 4, "`first_line` 5 and `last_line` 4 are no lines from 1 on"),
-    (0, 4, "`first_line` 0 and `last_line` 4"),
-    (9000, 9999, "has 0 and 1"),
-    (1, 9999, "and 0 others"),
-])  # fmt: skip
-def test_lines_that_are_none(corpus: ParallelCorpus, first: int, last: int, message: str) -> None:
-    refuses(message, DevelopmentSet.build, corpus, first_line=first, last_line=last)
-
-
 def test_errors_at_the_best_threshold_by_hand() -> None:
     right = np.array([True, False, True, False])
     assert error_rate(np.array([0.9, 0.1, 0.8, 0.2]), right) == 0

@@ -16,7 +16,6 @@ from qe_papers.learners.mlp_ensemble import (
     batch_gradients,
     initial_state,
 )
-from tests.factories import refuses
 from tests.features.differences import check_gradient
 
 Array = NDArray[Any]
@@ -142,9 +141,3 @@ def test_the_baseline_stays_where_no_set_is_better() -> None:
     X[:, 2:] = 0
     fitted = RandomFeatureSets(RIDGE, baseline=2, sets=5).fit(X, y)
     assert len(fitted.columns_) == 1 and fitted.columns_[0].tolist() == [0, 1]
-
-
-def test_fewer_columns_than_the_baseline_has_are_one_message() -> None:
-    X, y = random_feature_sets_data(0.0)
-    message = "the baseline has 17 columns, but there are 8; set `baseline`"
-    refuses(message, RandomFeatureSets(RIDGE, baseline=17).fit, X, y)

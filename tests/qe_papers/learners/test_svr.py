@@ -9,11 +9,8 @@ from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.svm import SVR
 
 from features.basics.array_types import FloatArray
-from qe.learning.learner import LEARNERS
-from qe.learning.parameters import strategy_mistakes
 from qe.statistics.metrics.ranking import DeltaAvg
 from qe_papers.learners.svr import ConsistentSVR, Setting, SvrChosenBySupport, best_setting
-from tests.factories import refuses
 
 SMALL: dict[str, Any] = {
     "C": (1.0, 8.0), "gamma": (0.01, 0.2), "epsilon": (0.05, 0.6), "steps": (2.0, 1.5), "folds": 4,
@@ -116,19 +113,6 @@ def test_labels_of_which_low_is_good_are_turned() -> None:
     np.testing.assert_allclose(turned, scores, atol=1e-6)
     lower = SvrChosenBySupport(**{**SMALL, "metric": "mae"}).fit(X, y)
     assert all(best["score"] < 0 for best in lower.best_)
-
-
-def test_what_cannot_be_chosen_from_is_refused() -> None:
-    refuses("needs 3 rows, but got 2", SvrChosenBySupport().fit, np.zeros((2, 1)), np.array([1.0, 2.0]))
-    for params, message in (
-        ({"C": [4.0, 1.0]}, "low <= high"),
-        ({"gamma": [0.1]}, "low <= high"),
-        ({"epsilon": [0.0, 0.5]}, "greater than 0"),
-        ({"steps": []}, "not empty"),
-        ({"metric": "mea"}, "mae"),
-    ):
-        wrong = list(strategy_mistakes(LEARNERS, "svr_by_support", params, None, "learner", "params"))
-        assert len(wrong) == 1 and message in wrong[0][1], (params, wrong)
 
 
 def line(wrong: dict[int, float]) -> tuple[np.ndarray, np.ndarray]:

@@ -4,7 +4,7 @@ import itertools
 import pickle
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -19,7 +19,6 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVR
 
 from features.basics.array_types import FloatArray
-from features.basics.errors import InputError
 from features.syntax.trees import Trees, column
 from qe.learning.tree_columns import BesideTrees
 from qe.models.pipeline import Candidate, fit, imputer
@@ -30,7 +29,6 @@ from qe_papers.learners.svr_tree_kernels import (
     TreeKernel,
     TreeKernelSvr,
 )
-from tests.factories import refuses
 
 Nested = tuple[str, tuple["Nested", ...]]  # type: ignore[misc]
 KERNELS = [
@@ -225,21 +223,6 @@ def test_nothing(kernel: TreeKernel) -> None:
     assert kernel.between(trees, nothing).shape == (1, 0)
 
 
-def test_too_many_fragments() -> None:
-    """A full binary tree of depth 10 has more than 10^180 subset trees."""
-    tree = "a"
-    for _ in range(10):
-        tree = f"(X {tree} {tree})"
-    with pytest.raises(InputError, match="a tree of 2047 nodes shares more fragments with itself"):
-        SubsetTreeKernel(1.0).gram(Trees.from_brackets([CAT, tree]))
-
-
-@pytest.mark.parametrize("make", [lambda d: SubsetTreeKernel(d), lambda d: PartialTreeKernel(0.4, d)])
-@pytest.mark.parametrize("decay", [0.0, -1.0, float("nan")])
-def test_no_decay(make: Callable[[float], TreeKernel], decay: float) -> None:
-    refuses("must be more than 0", make, decay)
-
-
 PARAMS: dict[str, Any] = {"tree_weight": 0.3, "degree": 3, "C": 4.0, "epsilon": 0.05}
 
 
@@ -334,15 +317,6 @@ def test_what_trees_add() -> None:
     total = model.predict_features(X[["a", "b"]]) + sum(model.tree_effects(X).values())
     np.testing.assert_allclose(total, model.predict(X), atol=1e-12)
     assert all(abs(values.mean()) < 1e-12 < values.std() for values in model.tree_effects(X).values())
-
-
-def test_trees_that_are_absent() -> None:
-    X, y = table()
-    model = TreeKernelSvr().fit(X, y)
-    message = "the trees constituents_source, dependencies_target are needed, but there are none"
-    refuses(message, model.predict, X[["a", "b"]])
-    with pytest.raises(InputError, match="the trees of none are needed, but there are constituents_source"):
-        TreeKernelSvr().fit(X[["a", "b"]], y).predict(X)
 
 
 def test_a_constant_feature_counts_for_nothing_wherever_it_goes() -> None:

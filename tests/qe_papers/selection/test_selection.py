@@ -214,18 +214,6 @@ def test_new_translations_are_chosen_by_what_all_references_taught() -> None:
     refuses("learned to choose among a, b", applied, data, other, *rest)
 
 
-@pytest.mark.parametrize(
-    ("systems", "message"),
-    [
-        ({"a": ("x",)}, "at least two systems"),
-        ({"a": ("x",), "b": ("x", "y")}, "1 source segments, but 2 of b"),
-        ({"a": ("x",), "oracle": ("y",)}, "a line of the report"),
-    ],
-)
-def test_translations_that_cannot_be_used(systems: dict[str, tuple[str, ...]], message: str) -> None:
-    refuses(message, Translations, ("s",), systems, ("1",))
-
-
 def write(folder: Path, **files: tuple[str, ...]) -> dict[str, str]:
     for name, lines in files.items():
         (folder / name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
@@ -297,27 +285,6 @@ def test_a_model_does_not_judge_the_engine_that_it_compares_with(demo_model: Pat
     refuses(r"100 % of the translations of 'b' are the pseudo-references", choose_by_model, model, data)
     other = Translations(data.source, {"a": ("x", "y", "z"), "b": ("uno dos", "q", "r")}, ("1",) * 3)
     assert choose_by_model(model, other).segments.shape == (2, 3)
-
-
-@pytest.mark.slow
-def test_mistakes_are_told(tmp_path: Path) -> None:
-    files = write(tmp_path, s=("x",) * 4, a=("y",) * 4, b=("z",) * 4)
-    (tmp_path / "bad.yaml").write_text("features: 3\n", "utf-8")
-    base = ["--source", files["s"], "--system", f"a={files['a']}"]
-    two = [*base, "--system", f"b={files['b']}"]
-    learn = [*two, "--references", files["a"]]
-    for arguments, message in (
-        ([*base, "--system", "b"], "--system: expected NAME=FILE, but got 'b'"),
-        (two, "--references and --features are needed"),
-        ([*learn, "--features", str(tmp_path / "bad.yaml")], "`features` must be a list"),
-        ([*learn, "--features", "baseline17"], "needs the resource"),
-        ([*learn, "--features", "surface", "--method", "rank"], "did you mean 'ranking'"),
-        ([*learn, "--features", "surface", "--new-system", "a=b"], "go with --new-source"),
-        ([*two, "--model", str(tmp_path)], "give --output"),
-        ([*learn, "--model", str(tmp_path)], "chooses without --references"),
-    ):
-        done = qe("select", *arguments)
-        assert done.code == 2 and message in done.err, arguments
 
 
 def total(sums: np.ndarray) -> np.ndarray:
