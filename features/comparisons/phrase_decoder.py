@@ -308,7 +308,9 @@ def _write(
                 result[size, 0], result[size, 1] = words[w], -1
                 size += 1
         stack, slot = origin[0], origin[1]
-    result[:size] = result[:size][::-1].copy()
+    for w in range(size // 2):
+        for part in range(2):
+            result[w, part], result[size - 1 - w, part] = result[size - 1 - w, part], result[w, part]
     return size
 
 

@@ -160,7 +160,8 @@ def shifted(original: Any, ref: Any, limits: Any) -> Any:
             looked_at += _candidates(hyp, ref, back, limits)
             if looked_at >= limits[3]:
                 break
-        hyp[:], order[:] = best, best_order
+        for i in range(len(hyp)):
+            hyp[i], order[i] = best[i], best_order[i]
         edits = _beam_distance(hyp, ref, limits[0], back)
         shifts += 1
     return shifts, order, back
@@ -273,7 +274,8 @@ def _best_shift(
                 cost = _beam_distance(trial, ref, limits[0], scratch)
                 if cost <= target:
                     lowest, target = cost, cost - 1
-                    best[:], best_order[:] = trial, trial_order
+                    for i in range(len(hyp)):
+                        best[i], best_order[i] = trial[i], trial_order[i]
     return lowest
 
 
@@ -310,10 +312,12 @@ def _shift(words: Any, start: int, length: int, place: int, shifted: Any) -> int
         low, middle, high = start, end, place + 1
     else:
         low, middle, high = start, end, min(end + place - start, len(words))
-    shifted[:low] = words[:low]
-    shifted[low : low + high - middle] = words[middle:high]
-    shifted[low + high - middle : high] = words[low:middle]
-    shifted[high:] = words[high:]
+    for i in range(len(words)):
+        shifted[i] = words[i]
+    for i in range(high - middle):
+        shifted[low + i] = words[middle + i]
+    for i in range(middle - low):
+        shifted[low + high - middle + i] = words[low + i]
     return int(low)
 
 
@@ -360,7 +364,9 @@ def _distance_columns(order: Any, masks: Any, rows: int) -> Any:
     bits[0, 0, :], bottom[0] = _ALL, rows
     last_bit = _ONE << np.uint64((rows - 1) & 63)
     for j in range(len(order)):
-        bits[j + 1] = bits[j]
+        for side in range(2):
+            for block in range(blocks):
+                bits[j + 1, side, block] = bits[j, side, block]
         bottom[j + 1] = bottom[j] + _next_column(bits[j + 1, 0], bits[j + 1, 1], masks[order[j]], last_bit)
     return bits, bottom
 

@@ -266,7 +266,10 @@ def infer(
         forward = np.empty((width, length), np.float32)
         null, null_result = table.forward_null[targets], result.forward_null[targets]
         forward_backward(turned, null, jumps[0], shares.null, forward, null_result, nothing, nothing)
-        result.forward[offsets[k] : offsets[k + 1]] = forward.T.copy().ravel()
+        there = result.forward[offsets[k] : offsets[k + 1]].reshape((length, width))
+        for i in range(length):
+            for j in range(width):
+                there[i, j] = forward[j, i]
 
 
 Ints = NDArray[np.int32]

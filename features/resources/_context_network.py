@@ -141,7 +141,8 @@ def _descend_rows(parameters: Any, squares: Any, rows: Any, gradient: Any, place
         place = places[rows[i]]
         if place < 0:
             places[rows[i]] = distinct
-            total[distinct] = gradient[i]
+            for k in range(width):
+                total[distinct, k] = gradient[i, k]
             distinct += 1
         else:
             for k in range(width):

@@ -205,7 +205,8 @@ def _sort(keys: Any, spare: Any, size: int) -> None:
             digit = (keys[i] >> shift) & ((1 << bits) - 1)
             spare[slot[digit]] = keys[i]
             slot[digit] += 1
-        keys[:size] = spare[:size]
+        for i in range(size):
+            keys[i] = spare[i]
         shift += bits
 
 

@@ -140,7 +140,8 @@ def tag_probabilities(lines: Sequence[str], target: Tokens) -> TokenProbabilitie
 def edit_costs(left_ids: Any, right: Any) -> Any:
     """(l + 1, m + 1) Levenshtein distances of the beginnings of two sequences."""
     costs = np.empty((len(left_ids) + 1, len(right) + 1), np.int32)
-    costs[0, :] = np.arange(len(right) + 1)
+    for j in range(len(right) + 1):
+        costs[0, j] = j
     for i in range(1, len(left_ids) + 1):
         costs[i, 0] = i
         for j in range(1, len(right) + 1):

@@ -92,6 +92,13 @@ def sum_rows(values: Array, total: Array) -> None:
             total[j] += values[i, j]
 
 
+@numba.njit(cache=True, nogil=True)
+def add_penalty(gradient: Array, weights: Array, decay: float) -> None:
+    for i in range(weights.shape[0]):
+        for j in range(weights.shape[1]):
+            gradient[i, j] += weights[i, j] * decay
+
+
 Matrix = NDArray[np.float32]
 Lookups = Sequence[tuple[Matrix, NDArray[Any]]]  # tables of vectors, and the row of each token in them
 
@@ -250,4 +257,4 @@ def batch_gradients(inputs: Matrix, bad: Matrix, layers: Layers, slopes: Layers)
             hidden[i, j] = error[i] * layers.output[j] if hidden[i, j] > 0 else kind(0)
     sum_rows(hidden, slopes.bias)
     np.dot(inputs.T, hidden, slopes.weights)
-    slopes.weights[:] += layers.weights * kind(_DECAY)
+    add_penalty(slopes.weights, layers.weights, kind(_DECAY))

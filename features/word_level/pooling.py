@@ -19,6 +19,7 @@ from features.word_level.columns import Longs, columns_in
 from features.word_level.network import (
     Matrix,
     State,
+    add_penalty,
     falling_rates,
     guess_errors,
     initial_state,
@@ -167,14 +168,18 @@ def epoch(
     for b in range(len(rates)):
         columns = np.flatnonzero(used_inputs[b])
         batch = _batch(texts, order[batches[b] : batches[b + 1]], columns)
-        token = np.empty((len(columns), layers.token.shape[1]), texts.inputs.dtype)
-        for j in range(len(columns)):
-            token[j] = layers.token[columns[j]] * kind(scale)
+        units = layers.token.shape[1]
+        token = np.empty((len(columns), units), texts.inputs.dtype)
+        for i in range(len(columns)):
+            for j in range(units):
+                token[i, j] = layers.token[columns[i], j] * kind(scale)
         thinned, its = _with_token(layers, token), _with_token(slopes, np.empty_like(token))
         batch_gradients(batch, thinned, its, decay)
-        slopes.token[:] = layers.token * kind(decay)
-        for j in range(len(columns)):
-            slopes.token[columns[j]] += its.token[j] * kind(scale)
+        slopes.token[:] = 0
+        add_penalty(slopes.token, layers.token, kind(decay))
+        for i in range(len(columns)):
+            for j in range(units):
+                slopes.token[columns[i], j] += its.token[i, j] * kind(scale)
         step(state, rates[b], 0.0)
 
 
@@ -234,7 +239,7 @@ def batch_gradients(batch: LabelledTexts, layers: Layers, slopes: Layers, decay:
     slopes.bad_bias[0] = wrong.sum()
     np.dot(hidden.T, score, slopes.attention)
     np.dot(pooled.T, back, slopes.text)
-    slopes.text[:] += layers.text * kind(decay)
+    add_penalty(slopes.text, layers.text, kind(decay))
     np.dot(units.T, error, slopes.outcome)
     sum_rows(tokens, slopes.token_bias)
     sum_rows(back, slopes.text_bias)

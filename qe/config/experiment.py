@@ -131,21 +131,13 @@ class ResourcesSection(Section):
     parts: int = Field(5, ge=2)
 
     @model_validator(mode="after")
-    def _built_already(self) -> Self:
-        given = [key for key in ("source_monolingual", "target_monolingual", "read", "settings")
-                 if getattr(self, key)]  # fmt: skip
-        if self.bundle is not None and given:
-            raise ValueError(
-                f"`{given[0]}` is for parts to be built, but `bundle` names those that are built"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _of_own_texts(self) -> Self:
-        beside = ("bundle", "optional", "source_annotation", "target_annotation", "alignments")
-        given = [key for key in beside if getattr(self, key)]
-        if self.texts and given:
-            raise ValueError(f"`texts` of the training segments cannot be used together with `{given[0]}`")
+    def _of_one_origin(self) -> Self:
+        for key in ("source_monolingual", "target_monolingual", "read", "settings"):
+            if self.bundle is not None and getattr(self, key):
+                raise ValueError(f"`{key}` is for parts to be built, but `bundle` names those that are built")
+        for key in ("bundle", "optional", "source_annotation", "target_annotation", "alignments"):
+            if self.texts and getattr(self, key):
+                raise ValueError(f"`texts` of the training segments cannot be used together with `{key}`")
         return self
 
     @property

@@ -164,8 +164,8 @@ def _sums(
     products, here = np.empty((len(points), _TILE)), np.zeros(_TILE)
     for first in range(0, s, _TILE):
         size = min(_TILE, s - first)
-        here[:] = 0.0  # padding after the last centre
-        here[:size] = weights[first : first + size]
+        for c in range(_TILE):
+            here[c] = weights[first + c] if c < size else 0.0  # padding after the last centre
         for r in range(len(background)):
             _factors(background[r], centres, rates, first, size, absent[r])
         for i in range(n):

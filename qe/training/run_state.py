@@ -140,13 +140,9 @@ class Clock:
         ]
 
     def _count(self) -> None:
-        now = _now()
+        now = time.perf_counter(), sum(os.times()[:4])
         if self._open:
             spent = self._spent.setdefault(self._open[-1], [0.0, 0.0])
             for i, (before, after) in enumerate(zip(self._last, now, strict=True)):
                 spent[i] += after - before
         self._last[:] = now
-
-
-def _now() -> tuple[float, float]:
-    return time.perf_counter(), sum(os.times()[:4])

@@ -31,6 +31,7 @@ def trained(folder: Path, name: str, table: pd.DataFrame, features: list[Any], *
         "features": features,
         "learner": {"kind": "ridge", "params": {"alpha": 1.0}},
         "evaluation": {"robustness": False},
+        "guard": False,
         **more,
     }
     with pytest.MonkeyPatch.context() as patch:
@@ -42,4 +43,4 @@ def trained(folder: Path, name: str, table: pd.DataFrame, features: list[Any], *
 def small_model(folder: Path) -> Path:
     """The run of a model of 60 rows, made once."""
     made = folder / "general"
-    return made if made.is_dir() else trained(folder, "general", rows(60, 1), ["surface"], guard=False)
+    return made if made.is_dir() else trained(folder, "general", rows(60, 1), ["surface"])

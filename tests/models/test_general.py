@@ -87,7 +87,7 @@ def test_a_model_that_leaves_the_pair_out_may_have_learned_from_it(tmp_path: Pat
     dataset = {"format": "language_pairs", "path": str(tmp_path), "pairs": given}
     features = [{"kind": "multilingual", "model": str(encoder), "layers": [], "trees": 5}]
     split = {"by": "language_pair", "folds": 3}
-    base = trained(tmp_path, "base", rows(1, 0), features, dataset=dataset, split=split, guard=False)
+    base = trained(tmp_path, "base", rows(1, 0), features, dataset=dataset, split=split)
     family = make_extractor({"kind": "general", "model": str(base)}, None)
     batch = segments(table["source"], table["target"], language_pair=["en-fr"] * 30)
     assert np.isfinite(family.fit(batch, {}).extract(batch)).all()

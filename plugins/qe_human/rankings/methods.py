@@ -417,8 +417,7 @@ def _posterior(
     k = len(wins)
     prior = 1 / (deviation * deviation)
     state = np.empty((k, 2))
-    state[:, 0] = prior
-    state[:, 1] = mean * prior
+    state[:, 0], state[:, 1] = prior, mean * prior
     messages = np.zeros((k, k, 2, 2, 2))
     step = 0.7
     while step > 0.01:
@@ -426,8 +425,8 @@ def _posterior(
             change = _sweep(wins, ties, spread, margin, step, state, messages)
             _centre(wins, ties, mean, prior, state, messages)
             if change < _CONVERGED * step:
-                result[:, 0] = state[:, 1] / state[:, 0]
-                result[:, 1] = 1 / np.sqrt(state[:, 0])
+                for a in range(k):
+                    result[a, 0], result[a, 1] = state[a, 1] / state[a, 0], 1 / np.sqrt(state[a, 0])
                 return
         step /= 2
     result[:] = np.nan

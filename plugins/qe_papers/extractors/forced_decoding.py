@@ -160,7 +160,8 @@ def _derive(length: int, width: int, spans: Any, costs: Any, result: Any) -> Non
                 both[8] += 2.0 * (spans[q, 1] - i)  # over p, back over both, over q
                 _offer(best[i, spans[q, 2]], both, best[spans[q, 1], end])
                 q += 1
-    result[:] = best[length, width]
+    for f in range(len(result)):
+        result[f] = best[length, width, f]
 
 
 @numba.njit(cache=True, nogil=True)

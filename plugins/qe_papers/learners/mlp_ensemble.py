@@ -136,7 +136,8 @@ def _errors(units: Array, rows: LabelledRows, lanes: Lanes, errors: Array) -> No
     n, g = errors.shape
     for r in range(n):
         row, error, label = units[r], errors[r], rows.labels[r]
-        error[:] = lanes.bias
+        for m in range(g):
+            error[m] = lanes.bias[m]
         for j in range(0, len(row), g):
             unit, output = row[j : j + g], lanes.output[j : j + g]
             for m in range(g):

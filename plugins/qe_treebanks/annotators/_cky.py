@@ -186,13 +186,16 @@ def inside(words: Emissions, rules: Rules, allowed: Flags, kinds: Ints, beam: fl
                 active = _best_of(active, above, rules.priors, beam)
             if filled + len(active) > len(lists):
                 longer = np.empty(2 * (filled + len(active)), np.int32)
-                longer[:filled] = lists[:filled]
+                for i in range(filled):
+                    longer[i] = lists[i]
                 lists = longer
-            lists[filled : filled + len(active)] = active
+            for i in range(len(active)):
+                lists[filled + i] = active[i]
             first[here], last[here] = filled, filled + len(active)
             filled += len(active)
     bounds = np.empty((spans, 3), np.int64)
-    bounds[:, 0], bounds[:, 1], bounds[:, 2] = first, last, rows
+    for here in range(spans):
+        bounds[here, 0], bounds[here, 1], bounds[here, 2] = first[here], last[here], rows[here]
     return Chart(base, top, bounds, lists[:filled])
 
 

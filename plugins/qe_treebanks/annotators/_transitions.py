@@ -307,7 +307,8 @@ def parse(words: Words, offsets: Longs, model: Linear, width: int, heads: Ids) -
         low, high = offsets[k], offsets[k + 1]
         if high > low:
             _, of_text, _ = search(part_of(words, low, high), model, width, none)
-            heads[low:high] = of_text.astype(np.int32)
+            for i in range(high - low):
+                heads[low + i] = of_text[i]
 
 
 def projective(heads: Sequence[int]) -> list[int]:

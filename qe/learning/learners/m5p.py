@@ -254,7 +254,8 @@ def _modelled(
             tree.right_child[node],
         )
         if inner:
-            tested[node] = tested[left] | tested[right]
+            for k in range(tested.shape[1]):
+                tested[node, k] = tested[left, k] or tested[right, k]
             tested[node, tree.feature[node]] = True
         wanted = np.flatnonzero(tested[node] & (not constants))
         attributes, slopes, intercept[node] = fit_by_elimination(X, y, wanted, rows)
@@ -348,4 +349,5 @@ def _partition(column: FloatArray, threshold: float, order: Longs, start: int, e
             else:
                 right[waiting] = row
                 waiting += 1
-        rows[to:end] = right[:waiting]
+        for i in range(waiting):
+            rows[to + i] = right[i]

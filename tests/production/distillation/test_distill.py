@@ -119,7 +119,8 @@ def test_a_student_follows_its_teacher_and_scores_as_any_model(
     student = tmp_path / "student"
     arguments = [
         "distill", "--model", demo_run.output / "model", "--input", pool_of(demo_run.output),
-        "--output", student, "--set", "tracking.register=false", "--cache-dir", tmp_path / "cache", "--json",
+        "--output", student, "--set", "tracking.register=false", "--set", "guard=false",
+        "--set", "evaluation.robustness=false", "--cache-dir", tmp_path / "cache", "--json",
     ]  # fmt: skip
     assert exit_code(*map(str, arguments)) == 0
     capsys.readouterr()
