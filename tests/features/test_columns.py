@@ -1,13 +1,10 @@
 """Columns of the table as features: numbers, missing values, categories, columns that a table may lack."""
 
-import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
-from features.basics.errors import InputError
 from features.core.extractor import FittedExtractor, TableColumn
 from features.core.feature_set import FeatureSet, completed, families, make_extractor, table_columns
 from features.core.segments import Segments
@@ -31,13 +28,6 @@ def test_numbers_are_as_they_are_and_missing_ones_have_an_indicator() -> None:
     )
     values = made.extract(segments(comet=("0.5", " ", "-1e3"), match_rate=("85", "100", "")))
     np.testing.assert_array_equal(values, [[0.5, 0, 85, 0], [np.nan, 1, 100, 0], [-1000, 0, np.nan, 1]])
-
-
-@pytest.mark.parametrize("text", ["abc", "nan", "inf", "1_0", "1e999", "٣"])
-def test_what_is_no_finite_number_is_an_error_with_its_place(text: str) -> None:
-    made = make_extractor({"kind": "columns", "names": ["comet"]}, None)
-    problem = f"segment '2': the column 'comet' must hold finite numbers, but has '{text}'"
-    refuses(re.escape(problem), made.extract, segments(comet=("1", text)))
 
 
 def test_frequent_categories_have_a_feature_and_others_one_together() -> None:
@@ -81,24 +71,8 @@ def test_an_optional_column_may_be_absent_and_another_may_not() -> None:
     refuses("the segments have no column 'comet'", required.extract, segments(x=("1",)))
 
 
-@pytest.mark.parametrize(
-    ("settings", "problem"),
-    [
-        ({}, "`columns` names no column"),
-        ({"names": ["a"], "categories": ["a"]}, "names the column 'a' twice"),
-        ({"names": ["a"], "optional": ["b"]}, "unknown optional column 'b'"),
-        ({"categories": ["a"], "values": {"b": ["c"]}}, "unknown category 'b'"),
-        ({"names": "a"}, "'names' must be a list"),
-    ],
-)
-def test_settings_that_cannot_be_meant(settings: dict[str, Any], problem: str) -> None:
-    refuses(problem, make_extractor, {"kind": "columns", **settings}, None)
-
-
 def test_further_columns_are_taken_and_joined() -> None:
     first, second = segments(comet=("1", "2")), segments(id="q")
     assert first.take([1]).further == {"comet": ("2",)}
     assert Segments.concatenate([first, second]).further == {"comet": ("1", "2", "")}
     assert first.fingerprint != segments(comet=("1", "3")).fingerprint
-    with pytest.raises(InputError, match="source has 2 and comet 1"):
-        Segments.from_columns({"source": "ab", "target": "ab", "comet": ["1"]})

@@ -20,7 +20,7 @@ from features.decoder_output.statistics import (
 )
 from features.decoder_output.tokens import DecoderTokens
 from qe.data.formats.mlqe_pe import MlqePe
-from tests.factories import Find, decoded, refuses, table, tokens
+from tests.factories import Find, decoded, table, tokens
 
 
 def values(batch: Segments, **settings: Any) -> dict[str, list[float]]:
@@ -60,32 +60,10 @@ def test_entropies_and_highest_probabilities_of_steps() -> None:
     assert Decoder(steps=["entropy"]).requires() == ("subwords", "token_log_probabilities", "token_entropies")
 
 
-def test_values_of_steps_that_do_not_fit() -> None:
-    both = ["entropy", "highest"]
-    refuses("segment '1': a log-probability is higher", values, with_steps("-3 -2 -1", "-0.5"), steps=both)
-    wrong = with_steps("-0.5 -2", "-0.5")
-    refuses("expected 3 highest log-probabilities .* found 2", values, wrong, steps=both)
-    missing = decoded(("a", "-1 -2"))
-    refuses("the segments have no column 'token_entropies'", values, missing, steps=both)
-
-
 def test_an_empty_translation_and_a_silent_decoder() -> None:
     v = values(decoded(("", "-0.5"), ("", ""), model_score=("", "")))
     assert v["log_probability"][0] == -0.5 and v["mean"][0] == -0.5 and v["end"][0] == -0.5
     assert all(np.isnan(v[name][1]) for name in ("log_probability", "mean", "end", "model_score"))
-
-
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        (("a b", "-1 -1"), "segment '1': expected 3 log-probabilities .* found 2"),
-        (("a b", ""), "expected 3 log-probabilities .* found 0"),
-        (("a", "-1 x"), "could not convert.*natural logarithms"),
-        (("a", "-inf -1"), "must be finite, but got -inf"),
-    ],
-)
-def test_numbers_that_do_not_fit(row: tuple[str, str], message: str) -> None:
-    refuses(message, values, decoded(row))
 
 
 def test_words_from_subwords_of_either_kind() -> None:

@@ -97,9 +97,9 @@ def test_log_probabilities_are_used_where_they_are(family: Multilingual) -> None
     bare = replace(SEGMENTS, token_log_probabilities=None)
     assert np.isnan(column(family, "decoder_mean_rank", bare)).all()
     wrong = replace(of_pair("ro-en"), token_log_probabilities=("-1 x",) * 30)
-    refuses("token_log_probabilities: could not convert string to float: 'x'", family.extract, wrong)
+    refuses("^token_log_probabilities: .*'x'", family.extract, wrong)
 
 
 def test_one_pair_is_not_enough(family: Multilingual) -> None:
     fresh = Multilingual(family.model, layers=())
-    refuses("several language pairs, but there is one", fresh.fit, of_pair("en-de"), {"scores": SCORES[:30]})
+    refuses("several language pairs", fresh.fit, of_pair("en-de"), {"scores": SCORES[:30]})

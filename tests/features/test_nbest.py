@@ -8,7 +8,7 @@ import pytest
 
 from features.nbest import NBest
 from qe_papers.moses import nbest_column, trace_column, with_search
-from tests.factories import ENGLISH, refuses, segments, table
+from tests.factories import ENGLISH, segments, table
 
 # The example of the Moses manual, "n-best lists".
 MANUAL = """\
@@ -101,36 +101,6 @@ def test_search_graphs(tmp_path: Path) -> None:
     assert v["transition_mean"][0] == pytest.approx(-1.7)
     assert v["transition_sd"][0] == pytest.approx(np.std([-1, -2, -2.1]))
     assert np.isnan(v["search_nodes"][1]) and np.isnan(v["size"][2])
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("0 ||| a ||| lm: -1", "nbest:1: expected at least 4 fields"),
-        ("7 ||| a ||| lm: -1 ||| -1", "nbest:1: segment 7 is beyond the 2 segments"),
-        ("x ||| a ||| lm: -1 ||| -1", "expected a whole number, found 'x'"),
-        ("0 ||| a ||| lm: -1 ||| good", "expected a number, found 'good'"),
-    ],
-)
-def test_lines_that_are_no_nbest_list(tmp_path: Path, line: str, message: str) -> None:
-    path = tmp_path / "nbest"
-    path.write_text(line + "\n")
-    refuses(message, nbest_column, path, 2)
-
-
-@pytest.mark.parametrize(
-    ("entry", "message"),
-    [
-        ("{", "segment '1', nbest: not JSON"),
-        ('{"text": "a"}', "expected a list of hypotheses, found dict"),
-        ("[3]", "a hypothesis is a text or an object with `text`, found 3"),
-        ('[{"text": "a", "scor": 1}]', r"unknown keys \['scor'\]; known: text, score"),
-        ('[{"text": "a", "score": NaN}]', "scores must be finite"),
-        ('[{"text": "a", "phrases": [[0, 1]]}]', "a phrase is"),
-    ],
-)
-def test_entries_that_are_no_hypotheses(entry: str, message: str) -> None:
-    refuses(message, features, (entry,))
 
 
 def test_plain_texts() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features import ParallelCorpus, Segments, Tokenizer
+from features import ParallelCorpus, Segments
 from features.basics.distinct import find
 from features.core.bundle import known_parts
 from features.core.feature_set import parts_needed
@@ -21,7 +21,7 @@ from features.syntax.phrase_units import Units
 from features.text.corpus import Side
 from features.text.links import Links
 from features.text.tokens import Tokens
-from tests.factories import EN_ES, ENGLISH, corpus, refuses, row, segments, table
+from tests.factories import EN_ES, corpus, row, segments, table
 from tests.features.parsed import entity_block
 
 Pair = tuple[str, str, str]  # source, target, links
@@ -104,10 +104,6 @@ def test_partitions_and_passes_change_nothing(monkeypatch: pytest.MonkeyPatch) -
                 np.testing.assert_array_equal(getattr(table, name), value)
 
 
-def test_the_longest_phrases_have_255_words() -> None:
-    refuses("longest=256", table_of, HOUSE, longest=256)
-
-
 HOUSE = [("the house", "la casa", "0-0 1-1"), ("the book", "el libro", "0-0 1-1"), ("a house", "casa", "1-0")]
 
 
@@ -130,12 +126,6 @@ def test_phrases_that_are_not_there() -> None:
     known = table.phrases(tokens, "source") >= 0
     assert known[:, :2].tolist() == [[True, True], [True, False], [False, False], [True, False]]
     assert not known[:, 2:].any()
-
-
-def test_links_must_fit() -> None:
-    refuses("the link 0-5 points outside", table_of, [("a b", "x y", "0-5")])
-    two = Links.from_pharaoh(["0-0", "0-0"])
-    refuses("links of 1 sentence pairs, but found 2", PhraseTable.from_links, corpus([("a", "x")]), two)
 
 
 def test_features_by_hand() -> None:
@@ -179,11 +169,6 @@ def test_options_by_hand() -> None:
     assert options(many, "a a") == [[40, (19 + 3) / 20]]
 
 
-def test_options_are_of_words() -> None:
-    stems = PhraseTable.from_links(corpus([("a", "x")]), Links.from_pharaoh(["0-0"]), minimum=1, units="stem")
-    refuses("`options` are of words, but units are `stem`", PhraseTableFeatures, stems, "stem", options=True)
-
-
 @pytest.mark.slow
 @settings(max_examples=100)
 @given(st.sets(st.integers(1, 2**64 - 1) | st.integers(1, 300)), st.lists(st.integers(0, 300)))
@@ -203,12 +188,6 @@ def extractor(units: Units, corpus: ParallelCorpus, links: Links) -> PhraseTable
 def test_units_name_the_part_that_they_need(units: str) -> None:
     (part,) = parts_needed([{"kind": "phrase_table", "units": units}])
     assert known_parts()[part].settings.get("units", "word") == units
-
-
-@pytest.mark.slow
-def test_a_table_of_other_units_is_refused() -> None:
-    table = PhraseTable.from_links(*LEMMAS, minimum=1, units="lemma")
-    refuses("units are `stem`, but the phrases .* are of `lemma`", PhraseTableFeatures, table, "stem")
 
 
 # --- base forms --------------------------------------------------------------------------------------
@@ -238,11 +217,6 @@ def test_inflections_match_that_the_corpus_does_not_have() -> None:
 def test_an_empty_side_has_no_shares(units: Units) -> None:
     values = row(extractor(units, *LEMMAS), segments("red", "", EN_ES))
     assert len(values) == 10 and all(math.isnan(value) for value in values.values())
-
-
-def test_a_language_without_base_forms_is_one_message() -> None:
-    text = Segments(("red",), ("x",), ENGLISH, Tokenizer("ko", "whitespace"))
-    refuses("no base forms for the language 'ko'", extractor("lemma", *LEMMAS).extract, text)
 
 
 # --- stems -------------------------------------------------------------------------------------------
@@ -317,16 +291,6 @@ def test_entities_of_one_type_match_whatever_their_words_are() -> None:
         values[f"entity_phrases_{side}_matching_{n}"] for side in ("source", "target") for n in (1, 2, 3)
     ]
     assert shares == [1.0] * 6
-
-
-def test_words_without_entity_tags_are_one_message() -> None:
-    bare = "\n".join(f"{k}\tx" + "\t_" * 8 for k in range(1, 5))
-    partly = entity_block(TARGET).replace("NER=O", "_")
-    for block, problem in ((bare, "block 1 has no entity tags"), (partly, "some words have no entity tag")):
-        refuses(problem, Annotation.from_blocks, CORPUS, "target", [block], {}, holds="entities")
-    blocks = {f"annotation_{side}": "1\tx" + "\t_" * 8 for side in ("source", "target")}
-    text = segments(tokenizers=EN_ES, **blocks)
-    refuses("has no entity tag; annotate with an annotator of entities", of_entities().extract, text)
 
 
 def test_a_name_without_a_name_on_the_other_side_has_no_match() -> None:

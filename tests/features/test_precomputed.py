@@ -4,7 +4,6 @@ import gzip
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from features.baseline17 import COLUMNS
 from features.core.feature_set import FeatureSet, make_extractor
@@ -50,23 +49,6 @@ def test_names_in_the_first_line(tmp_path: Path) -> None:
     assert made.extract(segments(id=["test-1", "train-1"])).tolist() == [[3, 4], [1, 2]]
     write(tmp_path / "b", "score\tlength\n3\t4\n")
     refuses("b:1", lambda: Precomputed(files, "header").names)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [("1\t2\n1\t2\t3\n", r"train.tsv:2.*2 values.* got 3"), ("1\t\n", r"train.tsv:1.*got 1"),
-     ("1\tx\n", r"train.tsv:1.*'x' is not a number"), ("1\t2\n1\tinf\n", r"train.tsv:2.*not finite.*NaN"),
-     ("1\t2\n\n", r"train.tsv:2.*got 1")],
-)  # fmt: skip
-def test_defects_are_named_with_file_and_line(tmp_path: Path, content: str, message: str) -> None:
-    made = Precomputed({"train": write(tmp_path / "train.tsv", content)}, ["x", "y"])
-    refuses(f"(?s){message}", made.extract, segments(id="train-1"))
-
-
-@pytest.mark.parametrize("identifier", ["dev-1", "1", "train-0", "train-01", "train", "xtrain-1"])
-def test_a_segment_without_row_is_named(tmp_path: Path, identifier: str) -> None:
-    made = Precomputed({"train": write(tmp_path / "train.tsv", "1\n")}, ["x"])
-    refuses(f"'{identifier}'.*kind: baseline17", made.extract, segments(id=identifier))
 
 
 def test_the_fingerprint_follows_the_content(tmp_path: Path) -> None:

@@ -13,15 +13,12 @@ from features.basics.assignments import (
     assignments,
     configured,
     named_file,
-    named_files,
     numbers,
     once,
 )
 from features.basics.catalogue import Catalogue
-from features.basics.errors import InputError
 from features.basics.hints import described, fits
 from features.core.feature_set import EXTRACTORS
-from tests.factories import refuses
 
 
 @dataclass(frozen=True)
@@ -52,42 +49,16 @@ def test_defaults_hold_where_the_text_leaves_them_open() -> None:
     assert configured(PARTS, "part:size=4", {"size": 9, "loud": True, "unknown": 1}) == Part(4, loud=True)
 
 
-@pytest.mark.parametrize(
-    "text, message",
-    [
-        ("part:sise=4", "part 'part': unknown option 'sise'; known: size, share, loud, kind; did you mean"),
-        ("part:size", "part 'part': expected option=value, but got 'size'"),
-        ("part:size=x", "option 'size' of part 'part': expected a whole number, but got 'x'"),
-        ("part:share=x", "expected a number or null, but got 'x'"),
-        ("part:loud=perhaps", "expected true or false, but got 'perhaps'"),
-        ("part:kind=c", "unknown value 'c'; known: a, b"),
-    ],
-)
-def test_what_does_not_fit_is_told(text: str, message: str) -> None:
-    refuses(message, configured, PARTS, text)
-
-
-@pytest.mark.parametrize("text", ["name", "=value", "name=", "", "="])
-def test_other_forms_are_refused_with_the_form_and_what_was_seen(text: str) -> None:
-    refuses(f"^--x: expected NAME=FILE, but got '{text}'$", assigned, text, "NAME=FILE", "--x")
-
-
 def test_values_may_hold_an_equals_sign_and_be_empty_where_that_is_said() -> None:
     assert assigned("a=b=c", "NAME=VALUE", "--x") == ("a", "b=c")
     assert assignments(["id=", "source=en"], "NAME=HEADER", "--x", empty=True) == {"id": "", "source": "en"}
 
 
 def test_names_are_given_once() -> None:
-    refuses("--x: 'a' is given twice; leave one out", assignments, ["a=1", "b=2", "a=3"], "NAME=VALUE", "--x")
-    with pytest.raises(InputError, match="--x: 'y' is given twice; use NAME=FILE"):
-        named_files(["y.txt", "other/y.tsv"], "--x", lambda path: path.stem)
     assert once([("a", 1), ("b", 2)], "--x") == {"a": 1, "b": 2}
 
 
-@pytest.mark.parametrize("text", ["mae", "=1", "mae=x", "mae=nan", "mae=inf", "mae=0", "mae=-1"])
-def test_numbers_are_finite_and_above_their_bound(text: str) -> None:
-    with pytest.raises(InputError, match=f"expected METRIC=MARGIN, a number above 0, but got '{text}'"):
-        numbers([text], "METRIC=MARGIN", "--margin", above=0)
+def test_the_name_of_a_number_may_hold_an_equals_sign() -> None:
     assert numbers(["chrf:word_order=2=0.5"], "METRIC=MARGIN", "--margin") == {"chrf:word_order=2": 0.5}
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from features.basics.errors import InputError
 from features.core import bundle as bundles
 from features.core.bundle import Bundle
 from features.resources.lexicon import Lexicon
@@ -76,13 +75,6 @@ def test_a_part_that_fails_leaves_the_others(tmp_path: Path, monkeypatch: pytest
     assert not list((tmp_path / "b").glob("*lexicon*"))
     monkeypatch.undo()
     assert set(bundles.build(corpus, tmp_path / "b", ORDER).manifest["parts"]) == set(ORDER)
-
-
-@pytest.mark.slow
-def test_another_corpus_in_the_same_folder_is_an_error(tmp_path: Path) -> None:
-    bundles.build(corpus, tmp_path / "b", ORDER[:1], provenance={"source": "1"})
-    with pytest.raises(InputError, match=r"resources of another corpus .*\(source: 1 there, 2 here\)"):
-        bundles.build(corpus, tmp_path / "b", ORDER, provenance={"source": "2"})
 
 
 @pytest.mark.slow
@@ -163,12 +155,6 @@ def test_settings_build_again_and_so_do_none(tmp_path: Path) -> None:
     assert len(json.loads((tmp_path / "b" / "source_ngrams" / "meta.json").read_text())["sizes"]) == 3
 
 
-def test_values_that_a_part_cannot_be_built_with(tmp_path: Path) -> None:
-    settings = {"source_vectors": {"dimensions": 0, "classes": 3}}
-    message = r"it cannot be built with these settings: dimensions=0, classes=3 \("
-    refuses(message, bundles.build, corpus, tmp_path / "b", ["source_vectors"], settings=settings)
-
-
 @pytest.mark.slow
 def test_a_maker_of_a_part_goes_before_that_of_its_kind(tmp_path: Path) -> None:
     def make(given: ParallelCorpus, **settings: object) -> NgramCounts:
@@ -237,25 +223,6 @@ def test_an_output_that_is_a_file_is_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("content", ["", '{"format": 1', '{"format": 1}', "[]", "\udcff"])
-def test_a_damaged_manifest_is_an_error(tmp_path: Path, content: str) -> None:
-    bundle = bundles.build(corpus, tmp_path / "b", ORDER[:1])
-    (bundle.path / "manifest.json").write_bytes(content.encode("utf-8", "surrogateescape"))
-    message = r"manifest\.json: the manifest\.json is damaged .*build again"
-    refuses(message, lambda: Bundle(bundle.path).part(ORDER[0]))
-    refuses(message, bundles.build, corpus, bundle.path, ORDER)
-
-
-@pytest.mark.parametrize("tokenizer", ["en", {"language": 7}, {"tongue": "en"}, None])
-def test_a_manifest_without_tokenizers_is_an_error(tmp_path: Path, tokenizer: object) -> None:
-    bundle = bundles.build(corpus, tmp_path / "b", ORDER[:1])
-    manifest = {k: v for k, v in bundle.manifest.items() if k != "checksum"}
-    content = json.dumps(sealed({**manifest, "source_tokenizer": tokenizer}))
-    (bundle.path / "manifest.json").write_text(content)
-    refuses("tokenizer|manifest|language", lambda: Bundle(bundle.path).tokenizers)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["gone", "no meta", "empty meta", "cut", "empty array"])
 def test_a_damaged_part_is_named_and_built_again_once_deleted(tmp_path: Path, damage: str) -> None:
     bundle = bundles.build(corpus, tmp_path / "b", ORDER)
@@ -273,13 +240,6 @@ def test_a_damaged_part_is_named_and_built_again_once_deleted(tmp_path: Path, da
     shutil.rmtree(part, ignore_errors=True)
     again = bundles.build(corpus, bundle.path, ORDER)
     assert again.part("source_lm").fingerprint == again.manifest["parts"]["source_lm"]["fingerprint"]
-
-
-@pytest.mark.slow
-def test_a_damaged_corpus_is_an_error(tmp_path: Path) -> None:
-    bundle = bundles.build(corpus, tmp_path / "b", ORDER[:1])
-    (bundle.path / "corpus" / "source.ids.npy").unlink()
-    refuses("the encoded corpus is damaged", bundles.build, corpus, bundle.path, ORDER)
 
 
 def test_all_missing_parts_are_told_at_once(tmp_path: Path) -> None:

@@ -16,11 +16,10 @@ from features.resources.lexicon import Lexicon
 from features.resources.morphemes import Morphemes
 from features.resources.ngrams import NgramCounts
 from features.storage.checksums import sealed
-from features.storage.compact import coded, decoded, length, unpacked
+from features.storage.compact import decoded, unpacked
 from features.storage.damage import Damaged
 from features.text.tokenizer import Tokenizer
 from features.text.tokens import Tokens
-from features.word_level.columns import columns_in
 from qe_papers.resources.ngram_documents import NgramDocuments
 from tests.factories import refuses
 
@@ -57,58 +56,6 @@ def stored(part: Resource, path: Path, settings: dict[str, Any]) -> Resource:
 def test_whole_parts_load(make: Callable[[], Resource], tmp_path: Path) -> None:
     part = make()
     assert stored(part, tmp_path / "part", {}).fingerprint == part.fingerprint
-
-
-@pytest.mark.parametrize(
-    ("make", "settings", "message"),
-    [
-        (counts, {"order": "2"}, "its setting `order` must be a whole number from 1, but got '2'"),
-        (counts, {"order": 0}, "`order` must be a whole number from 1, but got 0"),
-        (counts, {"case": "UPPER"}, "`case` must be 'lower' or 'true', but got 'UPPER'"),
-        (counts, {"side": None}, "`side` must be 'source' or 'target', but got None"),
-        (documents, {"segments": 1e300}, "`segments` must be a whole number"),
-        (documents, {"segments": 10**18}, "`segments` must be a whole number from 0 to 2147483647"),
-        (documents, {"mean_length": []}, "`mean_length` must be a number from 0"),
-        (model, {"minimum": {}}, "`minimum` must be a whole number from 1"),
-    ],
-)
-def test_settings_that_the_builder_does_not_take(
-    make: Callable[[], Resource], settings: dict[str, Any], message: str, tmp_path: Path
-) -> None:
-    refuses(message, stored, make(), tmp_path / "part", settings, error=Damaged)
-
-
-def wrong_counts() -> Resource:
-    part = counts()
-    return replace(part, occurrences=np.full(length(part.occurrences), -1, np.int32))
-
-
-def wrong_probabilities() -> Resource:
-    part = model()
-    return replace(part, log10=coded(np.full(length(part.log10), -1e6, np.float32)))
-
-
-def wrong_backoff() -> Resource:
-    part = model()
-    return replace(part, backoff=coded(np.full(length(part.backoff), 1e38, np.float32)))
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (wrong_counts, "`occurrences` must be in 0 .. 2147483647, but has -1"),
-        (wrong_probabilities, "`log10` must hold numbers from -100 to 1"),
-        (wrong_backoff, "`backoff` must hold numbers from -30 to 30"),
-        (lambda: replace(morphemes(), counts=np.array([1, 0])), "`counts` must be in 1 .. "),
-        (lambda: replace(morphemes(), words=-5), "`words` must be a whole number from 0, but is -5"),
-    ],
-)
-def test_values_that_are_damage(make: Callable[[], Resource], message: str, tmp_path: Path) -> None:
-    refuses(message, stored, make(), tmp_path / "part", {}, error=Damaged)
-
-
-def test_a_model_of_words_with_a_column_that_there_is_not() -> None:
-    refuses("is damaged: there is no column 'speed'", columns_in, ("lm", "place"), ("place", "speed"))
 
 
 SOURCE = Tokens.from_lists([["a", "house"], ["the", "red", "house"], ["the", "house"] * 300])

@@ -139,67 +139,11 @@ def test_the_checksum_is_of_what_is_read(tmp_path: Path) -> None:
 # --- what is wrong is one message ----------------------------------------------------------------------
 
 
-def test_no_folder_or_no_encoder_in_it(tmp_path: Path) -> None:
-    refuses("no such folder", EncoderFolder(tmp_path / "nothing").load, SETTINGS)
-    refuses(r"model\.onnx or model\.safetensors", EncoderFolder(tmp_path).load, SETTINGS)
-    (tmp_path / "model.onnx").write_text("")
-    refuses(r"tokenizer\.json", EncoderFolder(tmp_path).load, SETTINGS)
-
-
-@pytest.mark.parametrize("kind", [static_folder, onnx_folder])
-@pytest.mark.parametrize("name", ["tokenizer.json", "model.onnx", "model.safetensors"])
-def test_damaged_files(kind, name: str, tmp_path: Path) -> None:
-    folder = kind(tmp_path / "e", TINY)
-    if not (folder / name).is_file():
-        return
-    (folder / name).write_bytes((folder / name).read_bytes()[:40])
-    refuses(f"{name}: the (tokenizer|encoder) is damaged", EncoderFolder(folder).load, SETTINGS)
-
-
-@pytest.mark.parametrize(
-    ("name", "more", "message"),
-    [
-        ("something", {}, "no table named"),
-        ("embeddings", {"mapping": np.array([len(TOKENS)])}, "mapping"),
-        ("embeddings", {"mapping": np.array([0, 1])}, "2 vectors for"),
-        ("embeddings", {"weights": np.ones(3, np.float32)}, "3 weights"),
-        ("embeddings", {"weights": np.full(len(TOKENS), np.inf, np.float32)}, "not finite"),
-    ],
-)
-def test_tables_that_do_not_fit(name: str, more: dict, message: str, tmp_path: Path) -> None:
-    refuses(message, encoded, static_folder(tmp_path / "e", TINY, name, **more))
-
-
 def test_a_way_of_pooling_that_is_not_known(tmp_path: Path) -> None:
     folder = onnx_folder(tmp_path / "e", TINY, cls=True)
     (folder / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode_max_tokens": True}))
     refuses("pooling_mode_max_tokens.*pooling: mean", EncoderFolder(folder).load, SETTINGS)
     assert EncoderFolder(folder).load(EncoderSettings(pooling="mean"))
-
-
-def test_a_model_that_is_no_encoder(tmp_path: Path) -> None:
-    import onnx
-    from onnx import TensorProto, helper
-
-    folder = onnx_folder(tmp_path / "e", TINY)
-    value = helper.make_tensor_value_info
-    for given, shape, message in (("pixels", [1, 2], "it takes pixels"), ("input_ids", [1, 2], "it gives y")):
-        graph = helper.make_graph(
-            [helper.make_node("Identity", [given], ["y"])], "none",
-            [value(given, TensorProto.INT64, shape)], [value("y", TensorProto.INT64, shape)],
-        )  # fmt: skip
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-        onnx.save(model, folder / "model.onnx")
-        refuses(message, EncoderFolder(folder).load, SETTINGS)
-
-
-@pytest.mark.parametrize("make", [static_folder, onnx_folder])
-def test_a_tokenizer_that_fails_at_the_first_unknown_word_is_one_message(make: Any, tmp_path: Path) -> None:
-    folder = make(tmp_path / "e", TINY)
-    told = json.loads((folder / "tokenizer.json").read_text("utf-8"))
-    told["model"]["unk_token"] = "[ABSENT]"
-    (folder / "tokenizer.json").write_text(json.dumps(told), "utf-8")
-    refuses(r"e: the encoder is damaged \(.*; export the encoder again", encoded, folder, ["你好"])
 
 
 def test_panics_of_libraries_are_one_message(tmp_path: Path) -> None:
@@ -337,12 +281,6 @@ EXPLOSIVE = {
 }
 
 
-@pytest.mark.parametrize("name", EXPLOSIVE)
-def test_rules_of_a_tokenizer_that_would_take_all_memory(name: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"tokenizer\.json: .* can make a text [\d,]+ times as long"):
-        EncoderFolder(with_rules(tmp_path / "e", **EXPLOSIVE[name])).load(SETTINGS)
-
-
 def test_a_text_that_ordinary_rules_make_too_long(tmp_path: Path) -> None:
     """As of ALBERT: by its rules a character can become hundreds; what it does become is measured."""
     rules = [replaced("``", '"'), {"type": "NFKD"}, {"type": "StripAccents"}, {"type": "Lowercase"}]
@@ -388,19 +326,6 @@ def test_weights_in_another_file_are_read(tmp_path: Path) -> None:
     onnx.save(model, folder / "model.onnx", save_as_external_data=True, location="weights", size_threshold=0)
     assert (folder / "weights").stat().st_size
     assert np.array_equal(encoded(folder, settings=settings)[0].layers, expected)
-
-
-@pytest.mark.parametrize("layer", [3, 4])
-def test_the_last_layer_is_no_inner_one(layer: int, tmp_path: Path) -> None:
-    folder = EncoderFolder(layered_folder(tmp_path / "e", LAYERED))
-    refuses(r"no inner layer \d.*from 1 to 2", folder.load, EncoderSettings(layers=(layer,)))
-
-
-def test_an_encoder_that_is_built_in_another_way_is_one_message(tmp_path: Path) -> None:
-    settings = EncoderSettings(layers=(1,))
-    onnx, static = onnx_folder(tmp_path / "onnx", TINY), static_folder(tmp_path / "static", TINY)
-    refuses("0 normalisations", EncoderFolder(onnx).load, settings)
-    refuses("no inner layers", EncoderFolder(static).load, settings)
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from features.knowledge.kinds import GAP_COLUMNS, EncoderKnowledge, decoder_colu
 from features.word_level.knowledge import KNOWLEDGE, DescribedSegments, Knowledge
 from features.word_level.places import judges
 from features.word_level.tokens import TokenTable
-from tests.factories import EN_ES, ENGLISH, corpus, decoded, refuses, tokens
+from tests.factories import EN_ES, ENGLISH, corpus, decoded, tokens
 from tests.features.encoding.made import Tiny, framed, onnx_folder
 
 WORDS = ("house", "casa"), ("dog", "perro"), ("red", "rojo"), ("big", "grande"), ("sees", "ve"), ("a", "un")
@@ -65,22 +65,6 @@ def test_every_kind_says_what_it_is_and_is_taken_by_word_quality(name: str) -> N
     assert KNOWLEDGE.documentation(name)
     assert issubclass(KNOWLEDGE.get(name), Knowledge) and not errors(name)
     assert len(parts_needed([from_variant(f"word_quality:knowledge={name}")])) >= 12
-
-
-@pytest.mark.parametrize(
-    ("knowledge", "message"),
-    [
-        (["pretraind"], "unknown knowledge 'pretraind'; known: decoder, .*did you mean 'pretrained'"),
-        (["predictor", "predictor"], "'knowledge' has 'predictor' twice"),
-        ([{"kind": "decoder", "marker": "bep"}], "knowledge 'decoder': 'marker' must be 'bpe' or "),
-        ([{"kind": "decoder", "marked": "bpe"}], "knowledge 'decoder' has no parameter 'marked'; known"),
-        ([{"marker": "bpe"}], "'knowledge.0' must be a name, but got {'marker': 'bpe'}"),
-        ([3], "'knowledge.0' must be a name, but got 3"),
-        (["synthetic", "predictor"], "`synthetic` judges words without labels.*but got synthetic, predictor"),
-    ],
-)
-def test_what_is_wrong_with_a_list_of_knowledge(knowledge: list[Any], message: str) -> None:
-    refuses(message, parts_needed, [{"kind": "word_quality", "knowledge": knowledge}])
 
 
 @pytest.mark.parametrize("family", ["word_network", "source_word_quality"])
@@ -141,8 +125,6 @@ def test_the_parts_of_knowledge_can_be_other_parts(bundle: Bundle) -> None:
     entry = {"kind": "predictor", "predictor": "own_predictor"}
     config = {"kind": "word_quality", "knowledge": [entry]}
     assert "own_predictor" in parts_needed([config]) and "predictor" not in parts_needed([config])
-    wrong = {"kind": "word_quality", "knowledge": [{"kind": "predictor", "predictor": "aligner"}]}
-    refuses("knowledge 'predictor': 'predictor' must be a part of kind predictor", parts_needed, [wrong])
 
 
 def test_names_with_settings_say_what_they_are() -> None:

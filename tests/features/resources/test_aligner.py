@@ -185,14 +185,6 @@ def test_pharaoh_round_trip(segments: list[set[tuple[int, int]]]) -> None:
     assert list(Links.from_pharaoh(lines).pharaoh()) == lines
 
 
-def test_pharaoh_errors(tmp_path: Path) -> None:
-    path = tmp_path / "links"
-    path.write_text("0-0\n0-0 1:1\n")
-    refuses("links:2: expected links like 0-0, but found '1:1'", Links.read, path)
-    links = Links.from_pharaoh(["0-0", "0-3"])
-    refuses("line 2: the link 0-3 points outside", links.check, np.array([1, 1]), np.array([1, 3]))
-
-
 @pytest.fixture
 def eflomal() -> None:
     pytest.importorskip("eflomal", reason="the optional package eflomal is absent")
@@ -229,7 +221,7 @@ def test_a_corpus_teaches_what_a_short_text_does_not() -> None:
 @pytest.mark.usefixtures("eflomal")
 def test_a_sentence_too_long_is_named() -> None:
     long = Tokens.from_lists([["a"], ["a"] * 1024])
-    refuses("source:2: .*at most 1,023 tokens, but this one has 1,024", next, align(long, long))
+    refuses("source:2: .*1,023 tokens", next, align(long, long))
 
 
 @pytest.mark.usefixtures("eflomal")

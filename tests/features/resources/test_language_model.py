@@ -279,52 +279,10 @@ def test_arpa_of_other_tools_with_blanks_and_missing_backoffs(tmp_path: Path) ->
     np.testing.assert_allclose(scores.log10, expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("\\data\\", "data", "no ARPA file"),
-        ("ngram 2=2", "ngram 2=3", "announced|bad line"),
-        ("ngram 2=2", "ngram 3=2", "orders must follow"),
-        ("-0.2 a </s>", "-0.2 b </s>", "'b' of an n-gram is no unigram"),
-        ("-0.2 a </s>", "-0.2 <s> a", "'<s> a' cannot be used: it stands twice"),
-        ("-0.2 a </s>", "-0.x a </s>", "bad line"),
-        ("-0.7\ta", "-0.7\t<s>", "twice"),
-        ("-0.5\t</s>", "-0.5\tb", "no unigram </s>"),
-        ("\\2-grams:", "\\3-grams:", "expected"),
-        ("ngram 2=2", "ngram 2=" + "9" * 5000, "expected such as 'ngram 1=1000', but found b'ngram 2=999"),
-        ("ngram 2=2", "ngram 2:2", "expected such as 'ngram 1=1000', but found b'ngram 2:2"),
-        ("-0.7\ta", "-inf\ta", "`log10` must hold numbers from -100 to 1, but has -inf"),
-        ("-0.7\ta", "-1000\ta", "`log10` must hold numbers from -100 to 1, but has -1000"),
-        ("-0.7\ta", "nan\ta", "bad line among the 1-grams"),
-        ("\t-0.25", "\t1e30", "`backoff` must hold numbers from -30 to 30, but has 1.*; write log10"),
-    ],
-)
-def test_damaged_arpa_files_are_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
-    path = tmp_path / "model.arpa"
-    assert old in ARPA
-    path.write_text(ARPA.replace(old, new))
-    refuses(message, LanguageModel.read_arpa, path)
-
-
-def test_arpa_ngrams_without_their_context_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "model.arpa"
-    trigrams = "\n\\3-grams:\n-0.1 a a </s>\n\n\\end\\"
-    path.write_text(ARPA.replace("ngram 2=2", "ngram 2=2\nngram 3=1").replace("\n\\end\\", trigrams))
-    refuses("'a a </s>' cannot be used: its context", LanguageModel.read_arpa, path)
-
-
 def test_words_with_white_space_cannot_be_written_as_arpa(tmp_path: Path) -> None:
     model = LanguageModel.from_tokens(Tokens.from_lists([["a b", "c"]]), order=2)
     refuses("white space", model.write_arpa, tmp_path / "model.arpa")
     assert not list(tmp_path.iterdir())
-
-
-def test_bad_settings_are_refused() -> None:
-    text = Tokens.from_lists([["a", "b"]])
-    refuses("at least 1", LanguageModel.from_tokens, text, order=0)
-    refuses("direction", LanguageModel.from_tokens, text, order=2, direction="sideways")
-    refuses("case", LanguageModel.from_tokens, text, order=2, case="upper")
-    refuses("no words", LanguageModel.from_tokens, Tokens.from_lists([[], []]), order=2)
 
 
 LINES = [

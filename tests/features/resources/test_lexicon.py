@@ -13,7 +13,7 @@ from features.resources import lexicon as _lexicon
 from features.resources.lexicon import FLOOR, NULL, Lexicon, pair_values
 from features.storage.compact import decoded, length
 from features.text.corpus import ParallelCorpus
-from tests.factories import PLAIN, Find, corpus, refuses, tokens
+from tests.factories import PLAIN, Find, corpus, tokens
 
 
 @pytest.fixture(scope="module")
@@ -93,13 +93,6 @@ def test_read_lex_orders_agree(shared_data: Find, tmp_path: Path) -> None:
     assert moses.probability(np.array([3]), np.array([3, 4])).tolist() == [0.75, 0.25]
     ids = np.array([NULL] * 2), quest.target.lookup([",", "por"])
     np.testing.assert_allclose(quest.probability(*ids), [0.0516653, 0.00472887], rtol=1e-6)
-
-
-@pytest.mark.parametrize("line", ["a b", "a b x", "a b 1.5", "a b c .1"])
-def test_read_lex_names_the_bad_line(line: str, tmp_path: Path) -> None:
-    path = tmp_path / "lex"
-    path.write_text(f"a b .1\n{line}\n")
-    refuses(r"lex:2: expected two words and a probability", Lexicon.read_lex, path)
 
 
 sentences = st.lists(st.sampled_from("abcde"), min_size=1, max_size=5).map(" ".join)

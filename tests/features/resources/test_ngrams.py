@@ -15,7 +15,7 @@ from features.storage.files import read_lines
 from features.text.corpus import ParallelCorpus
 from features.text.ngram_tables import Ints, Offsets, ngram_tables, with_markers
 from features.text.tokens import BOS, EOS, Tokens
-from tests.factories import Find, refuses
+from tests.factories import Find
 
 texts = st.lists(st.lists(st.sampled_from(["a", "b", "c", "<s>"]), max_size=8), min_size=1, max_size=8)
 
@@ -62,19 +62,6 @@ def test_quartiles_equal_those_that_quest_wrote_for_its_counts(shared_data: Find
         if ngram:
             by_order[ngram.count(" ") + 1].append(int(count))
     assert [list(quartiles(np.array(by_order[order]))) for order in (1, 2, 3)] == header
-
-
-@pytest.mark.parametrize("order", [0, 4, -1])
-def test_orders_that_were_not_counted_are_refused(order: int) -> None:
-    counts = NgramCounts.from_tokens(Tokens.from_lists([["a"]]), order=3)
-    refuses("orders 1 to 3", counts.counts, Tokens.from_lists([["a"]]), order)
-
-
-def test_bad_settings_are_refused() -> None:
-    text = Tokens.from_lists([["a"]])
-    refuses("order", NgramCounts.from_tokens, text, order=0)
-    refuses("case", NgramCounts.from_tokens, text, order=1, case="upper")
-    refuses("frequent enough", NgramCounts.from_tokens(text, order=1).quartile_cutoffs, 1)
 
 
 VOCABULARY = 5_000

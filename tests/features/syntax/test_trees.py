@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.basics.errors import InputError
 from features.syntax.phrase_units import NONE, labelled, moved
 from features.syntax.trees import Trees
 from features.text.links import Links
 from features.text.tokens import Tokens
-from tests.factories import Find, refuses
+from tests.factories import Find
 
 MARY = "(S (NP (N Mary)) (VP (V brought) (NP (D a) (N cat))))"
 
@@ -69,20 +68,6 @@ def test_plain(text: str, plain: str) -> None:
     assert read(text, plain=True) == plain
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("(S (N x)", "1 brackets are not closed"),
-        ("(S (N x)))", "closes a bracket that was not opened"),
-        ("no tree", "is no bracketed tree, but has 'no' outside of brackets"),
-        ("(S (N x)) word", "has 'word' outside"),
-    ],
-)
-def test_no_brackets(text: str, message: str) -> None:
-    whole = f"annotation_source, segment 2.*{re.escape(message)}"
-    refuses(whole, Trees.from_brackets, ["(A b)", text], "annotation_source")
-
-
 def test_figure_1_of_uu() -> None:
     """`Nicole 's dad`: parts of speech hold relations and words, relations hold dependants."""
     block = conllu(("Nicole", "NNP", 3, "NMOD"), ("'s", "POS", 1, "SUFFIX"), ("dad", "NN", 0, "ROOT"))
@@ -110,25 +95,6 @@ def test_the_languages_own_tags() -> None:
     assert Trees.from_dependencies([block]).brackets(0) == "(NOUN root a)"
     without = block.replace("NN\t", "_\t")
     assert Trees.from_dependencies([without], tag="xpos").brackets(0) == "(_ root a)"
-
-
-@pytest.mark.parametrize(
-    ("block", "message"),
-    [
-        (conllu(("a", "X", 2, "r"), ("b", "Y", 1, "r")), "2 of 2 words depend on each other in a circle"),
-        (
-            conllu(("a", "X", 0, "r"), ("b", "Y", 3, "r"), ("c", "Y", 2, "r")),
-            "2 of 3 words depend on each other",
-        ),
-        (conllu(("a", "X", 1, "r")), "1 of 1 words depend on each other in a circle"),
-        (conllu(("a", "X", 2, "r")), "the head of a word must be 0 to 1, but is '2'"),
-        ("1\ta\t_\tX\tX\t_\t_\t_\t_\t_", "the word 'a' has no head; give dependencies"),
-        ("1\ta\t_\t_\tX\t_\t0\troot\t_\t_", "the word 'a' has no part of speech"),
-    ],
-)
-def test_no_dependencies(block: str, message: str) -> None:
-    whole = f"annotation_source, segment 1.*{re.escape(message)}"
-    refuses(whole, Trees.from_dependencies, [block], "annotation_source")
 
 
 def test_deep_trees_need_no_stack() -> None:
@@ -161,30 +127,6 @@ def test_keys_are_of_the_tree_alone() -> None:
     assert Trees.from_brackets(["(A (x (y z)))", "(A b)"]).keys[1] == keys[2]
     one, other = Trees.from_brackets(["(A (B c d))", "(A (B c) d)"]).keys
     assert one != other
-
-
-@pytest.mark.parametrize(
-    ("labels", "arities", "offsets"),
-    [
-        ([0, 0], [0, 0], [0, 2]),  # two roots
-        ([0, 0], [2, 0], [0, 2]),  # a child is absent
-        ([0, 0, 0, 0], [1, 2, 0, 0], [0, 2, 4]),  # a child in the next tree
-        ([0, 0, 0], [1, 0, 1], [0, 3]),  # a child before its parent
-        ([0, 1], [1, 0], [0, 2]),  # a label that is not there
-        ([0, 0], [1], [0, 2]),
-        ([0, 0], [1, 0], [0, 1]),
-        ([0, 0], [1, 0], [0, 3, 2]),
-        ([0, 0], [3, -1], [0, 2]),
-    ],
-)
-def test_arrays_that_are_no_trees(labels: list[int], arities: list[int], offsets: list[int]) -> None:
-    with pytest.raises(InputError, match="are no trees"):
-        Trees(("a",), np.array(labels, np.int32), np.array(arities, np.int32), np.array(offsets, np.int64))
-
-
-def test_a_label_with_a_line_end() -> None:
-    with pytest.raises(InputError, match="are no trees"):
-        Trees(("a\nb",), np.zeros(1, np.int32), np.zeros(1, np.int32), np.array([0, 1], np.int64))
 
 
 def test_penn_treebank(shared_data: Find) -> None:

@@ -83,11 +83,9 @@ def test_no_language_at_all(code: str) -> None:
     assert f"unknown language code '{code}'; use the one of ISO 639" in refusal(code)
 
 
-def test_no_tokenizer_of_an_unknown_language() -> None:
+def test_the_case_of_a_language_code_does_not_matter() -> None:
     """`EN` used to split as no language at all does: It ' s."""
     assert Tokenizer("EN").split("It's") == ["It", "'s"]
-    for kind in ("moses", "moses-2012", "whitespace"):
-        refuses("did you mean 'en'", Tokenizer, "eng", kind)
 
 
 TEXTS = {
@@ -164,11 +162,6 @@ def test_words_by_a_segmenter(name: str, language: str, text: str, words: list[s
     assert Tokenizer(**tokenizer.settings()) == tokenizer
 
 
-def test_a_segmenter_of_another_language_is_refused() -> None:
-    refuses("splits zh, not th", Tokenizer, "th", segmenter="jieba")
-    refuses("unknown segmenter", Tokenizer, "zh", segmenter="jeiba")
-
-
 def test_inflections_share_a_stem_and_texts_keep_their_lengths() -> None:
     texts = [["Traducción", "traducida"], [], ["el", "12345.67", "12345.89", "e-mail"]]
     stems = truncated(Tokens.from_lists(texts))
@@ -219,7 +212,7 @@ def test_other_files_are_another_wordnet(tmp_path: Path) -> None:
     (tmp_path / "noun.exc").write_text("oxen ox\n", "utf-8")
     assert WordNet.read(tmp_path).fingerprint != before
     (tmp_path / "adj.exc").unlink()
-    refuses("adj.exc: no such file; on Debian: apt-get install wordnet-base", WordNet.read, tmp_path)
+    refuses(r"adj\.exc: no such file", WordNet.read, tmp_path)
 
 
 @pytest.mark.skipif(not FOLDER.is_dir(), reason=f"WordNet is not installed ({FOLDER})")

@@ -1,10 +1,7 @@
 """Models of words: Adam, gradients, trees to LightGBM's last bit, probabilities, damage."""
 
-import json
-import re
 import warnings
 from pathlib import Path
-from typing import Any
 
 import lightgbm
 import numpy as np
@@ -15,10 +12,8 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from features.basics.errors import InputError
 from features.core.segments import Segments
 from features.storage.boosted_trees import check_trees
-from features.storage.damage import Damaged
 from features.word_level import network
 from features.word_level.columns import same_width
 from features.word_level.keys import Encoding, out_of_fold
@@ -35,11 +30,10 @@ from features.word_level.network import (
     standardised_inputs,
     step,
 )
-from features.word_level.pooling import PoolingNetwork, random_beginning
 from features.word_level.training_text import load_used, save_used
-from features.word_level.trees import TreeWalks, _rounded_down, fit_trees, load_trees, tree_probability
+from features.word_level.trees import _rounded_down, fit_trees, load_trees, tree_probability
 from features.word_level.two_sides import projected
-from tests.factories import refuses, tokens
+from tests.factories import tokens
 from tests.features.differences import check_gradient
 
 
@@ -171,35 +165,10 @@ def test_a_single_precision_threshold_parts_alike(exact: float, value: float) ->
         assert (np.float64(near) <= exact) == bool(np.float32(near) <= limit)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "problem"),
-    [
-        ("objective=binary sigmoid:1", "objective=regression", "objective is not"),
-        ("is_linear=0", "is_linear=1", "linear leaves"),
-        (r"decision_type=\d+", "decision_type=4", "zeros for missing"),
-    ],
-)
-def test_trees_that_are_walked_otherwise_are_damage(old: str, new: str, problem: str) -> None:
-    text = trained(0, 0.2, rounds=2)
-    damaged = re.sub(old, new, text, count=1)
-    assert damaged != text
-    refuses(problem, TreeWalks.from_text, damaged, error=Damaged)
-    refuses("the trees of a model of words are damaged", load_trees, damaged)
-
-
 def test_probabilities_alternate_gap_and_word() -> None:
     learned = tag_probabilities(["0.5 0.25 0 1 0.75", "0.125"], tokens("a b", ""))
     assert learned.words.tolist() == [0.25, 1.0]
     assert learned.gaps.tolist() == [0.5, 0.0, 0.75, 0.125]
-
-
-@pytest.mark.parametrize(
-    "line", ["0.5 0.5", "0.5 0.5 0.5 0.5", "0.1 1.5 0.1", "0.1 -0.5 0.1", "0 nan 0", "0 a 0"]
-)
-def test_what_are_no_probabilities_of_these_words_is_refused(line: str) -> None:
-    with pytest.raises(InputError) as told:
-        tag_probabilities(["0 0 0", line], tokens("a", "b"))
-    assert told.value.location == f"{PROBABILITIES}, segment 2"
 
 
 def test_probabilities_come_before_tags() -> None:
@@ -253,17 +222,8 @@ def test_columns_that_were_read_are_known(tmp_path: Path) -> None:
     assert load_used(tmp_path) == {"pseudo_reference"}
 
 
-@pytest.mark.parametrize(
-    "used", [["x"], "pseudo_reference", [7], {"pseudo_reference": 1}, [["annotation_source"]]]
-)
-def test_columns_that_nobody_reads_are_damage(used: Any, tmp_path: Path) -> None:
-    (tmp_path / "used.json").write_text(json.dumps(used), "utf-8")
-    refuses("names columns that are not read; known: annotation_source", load_used, tmp_path, error=Damaged)
-
-
 def test_a_model_takes_the_columns_that_are_made() -> None:
     same_width(3, 3)
-    refuses("is damaged: it takes 4 columns, but there are 3", same_width, 3, 4)
 
 
 def test_what_lies_behind_trees_is_not_read() -> None:
@@ -274,11 +234,3 @@ def test_what_lies_behind_trees_is_not_read() -> None:
     whole = lightgbm.Booster(model_str=text).predict(values)
     damaged = text.replace("pandas_categorical:null", "pandas_categorical:[1")
     assert damaged != text and np.array_equal(tree_probability(load_trees(damaged), values), whole)
-    refuses("the trees of a model of words are damaged", load_trees, "tree")
-
-
-def test_weights_that_would_overflow_are_damage() -> None:
-    parameters = random_beginning(np.random.default_rng(0), 3, 2)
-    PoolingNetwork(parameters).check_arrays()
-    parameters["text"][0, 0] = 1e30
-    refuses("`text` must hold numbers from", PoolingNetwork(parameters).check_arrays, error=Damaged)
