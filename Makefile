@@ -6,7 +6,7 @@ READY := $(VENV)/ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 # Compiled on all cores; files of other Pythons within packages are no fault.
 COMPILE := $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
-# Names and versions with hashes (`make lock`): what training needs, and the tools of development.
+# Names and versions with hashes of all that is needed (`make lock`): for training, and the tools of development.
 LOCKS := requirements.lock requirements-dev.lock
 # Compiled modules are kept, whatever the shell says: without them half the time of `make test-fast` is compilation.
 unexport PYTHONDONTWRITEBYTECODE
@@ -20,7 +20,7 @@ setup: $(READY)
 $(READY): $(LOCKS) pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(PIP) --require-hashes $(LOCKS:%=--requirement %)
+	$(PIP) --no-deps --require-hashes $(LOCKS:%=--requirement %)
 	$(PIP) --no-deps --editable .
 	$(COMPILE)
 	$(BIN)/qe schema --output experiments/schema.json --overwrite
@@ -29,7 +29,7 @@ $(READY): $(LOCKS) pyproject.toml
 # The optional extras that tests use (kenlm and eflomal build from source: C and C++ compilers; PySpark needs Java);
 # tests skip without.
 extras: $(READY)
-	$(PIP) --require-hashes --requirement requirements-extras.lock
+	$(PIP) --no-deps --require-hashes --requirement requirements-extras.lock
 	$(COMPILE)
 
 demo: $(READY)
@@ -92,7 +92,7 @@ general: $(READY)
 
 # The documentation site in output/site: pages of docs/, of the code, and of the demo; no network, here or when read.
 docs: $(READY)
-	$(PIP) --require-hashes --requirement requirements-docs.lock
+	$(PIP) --no-deps --require-hashes --requirement requirements-docs.lock
 	test -d output/demo/model || $(BIN)/qe demo --quiet
 	$(BIN)/qe report output/demo --overwrite --quiet
 	$(BIN)/python docs/site/generate.py
