@@ -9,7 +9,6 @@ import mlflow
 import pandas as pd
 import pytest
 
-from features.basics.errors import InputError
 from qe.config import experiment
 from qe.display.table import UNBOUNDED
 from qe.evaluation import leaderboard
@@ -89,11 +88,10 @@ def test_nested_figures_are_not_compared_with_selected_ones(batch: Any, tmp_path
         assert (entries["baseline"].scores.metrics["mae"] == pytest.approx(mae)) is selected
 
 
-def test_folders_without_a_finished_run_and_unknown_baselines_are_errors(batch: Any, tmp_path: Path) -> None:
+def test_an_unknown_baseline_is_an_error(batch: Any) -> None:
     _, outcomes, _ = batch
-    refuses("holds no finished run", leaderboard.make, [tmp_path])
-    with pytest.raises(InputError, match="no run is named 'base'; runs: baseline, constant"):
-        leaderboard.make([outcome.output for outcome in outcomes], baseline="base")
+    outputs = [outcome.output for outcome in outcomes]
+    refuses("named 'base'; runs: baseline, constant", leaderboard.make, outputs, baseline="base")
 
 
 def columns(text: str) -> list[str]:
@@ -149,17 +147,3 @@ def test_runs_of_one_name_have_those_of_their_folders(batch: Any, tmp_path: Path
     board = leaderboard.make([own, tmp_path / "again"], baseline=own, samples=100)
     assert {entry.name for entry in board.entries} == {str(own), str(tmp_path / "again")}
     assert board.baseline == str(own) and {entry.p for entry in board.entries} == {None, 1.0}
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ([], "nothing to compare"),
-        (["missing"], "two or more"),
-        (["missing", "missing", "--csv"], "--csv is for MT systems"),
-        (["missing", "--system", "a=b"], "exclude each other"),
-        (["missing", "missing", "--level", "0.01"], "--level is for MT systems"),
-    ],
-)
-def test_what_is_no_run_is_told(given: list[str], said: str) -> None:
-    assert said in ran("compare", *given, code=2).err

@@ -8,12 +8,11 @@ import pytest
 from sacrebleu import sentence_bleu
 
 from features import Segments, Tokenizer
-from features.basics.errors import InputError
 from qe.data import LabelScale, Split
 from qe.data.format import FORMATS
 from qe.evaluation.oracles import ORACLES, Oracle, PostEdited, mapped, oracle, split_oracles
 from qe.evaluation.tables import best_system, oracle_table
-from tests.factories import Done, Find, qe, refuses
+from tests.factories import Done, Find, qe
 
 EFFORT = LabelScale("effort", 1, 5, higher_is_better=True)
 ERRORS = LabelScale("hter", 0, None, higher_is_better=False)
@@ -115,16 +114,6 @@ def test_reached_is_a_share_of_delta_avg() -> None:
     assert outcome.to_json({"svr": 0.4})["reached"] == {"svr": pytest.approx(0.8)}
     flat = Oracle("hter", np.zeros(2), np.zeros(2), {"delta_avg": 0.0}, {}, (1.5, 5.0))
     assert flat.to_json({"svr": 0.4})["reached"] == {"svr": None}
-
-
-def test_what_cannot_be_asked() -> None:
-    gold = np.array([5.0, 4, 3, 2, 1])
-    refuses("unknown oracle 'ter'; known: effort, hter, bleu", oracle, "ter", gold, EFFORT)
-    refuses("the oracle bleu needs translations and post-edits", oracle, "bleu", gold, EFFORT)
-    refuses("5 post-edits, but 2 gold labels", oracle, "hter", gold[:2], EFFORT, texts(*PAIRS))
-    with pytest.raises(InputError, match="segment 2 has an empty post-edit: the oracle hter is undefined"):
-        oracle("hter", gold, EFFORT, texts(PAIRS[0], ("a", " "), *PAIRS[:3]))
-    refuses("1 translations, but 2 post-edits", PostEdited, ["a"], ["a", "b"], SPANISH)
 
 
 def split(post_edit: tuple[str, ...] | None, scores: list[float] | None) -> Split:

@@ -15,7 +15,6 @@ from qe.data.dataset import LabelScale
 from qe.display.charts import save
 from qe.evaluation.plots import delta_avg_by_quantiles, predicted_against_gold, residuals
 from qe.training.plots import feature_importance, study_history
-from tests.factories import refuses
 
 EFFORT = LabelScale("effort", 1, 5, True)
 HTER = LabelScale("HTER", 0, None, False)
@@ -156,13 +155,3 @@ def test_history_keeps_hopeless_trials_at_the_edge() -> None:
     figure = study_history(values, "maximize", "DeltaAvg")
     assert "1 beyond the axis" in texts(figure)
     assert figure.axes[0].get_ylim()[0] > -1
-
-
-def test_empty_input_is_an_input_error() -> None:
-    for draw in (predicted_against_gold, residuals):
-        refuses("no pair", draw, [np.nan], [1.0], EFFORT)
-        refuses("equal length", draw, [1.0, 2.0], [1.0], EFFORT)
-    refuses("no value of DeltaAvg", delta_avg_by_quantiles, {"a": []})
-    refuses("2 names, 1 values", feature_importance, ["a", "b"], [1.0])
-    refuses("no feature importance", feature_importance, ["a"], [np.nan])
-    refuses("no finished trial", study_history, [np.nan], "minimize", "MAE")

@@ -10,8 +10,6 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.metrics import f1_score, matthews_corrcoef
 
-from features.basics.errors import InputError
-from qe.data.tag_files import read_tags
 from qe.evaluation.word_level import (
     METRICS,
     best_threshold,
@@ -22,7 +20,7 @@ from qe.evaluation.word_level import (
     mcc,
 )
 from qe.statistics.settings import CorrectionSettings
-from tests.factories import Monkeypatch, ran, refuses
+from tests.factories import Monkeypatch, ran
 
 Bools = NDArray[np.bool_]
 
@@ -112,7 +110,6 @@ def test_intervals_and_clusters_of_many_segments() -> None:
     by_pair = {(one.system, one.baseline): one for one in report.comparisons if one.metric == "mcc"}
     assert by_pair["good", "copy"].result.p == 1 and by_pair["good", "poor"].p_corrected < 0.01
     assert json.dumps(report.to_json(), allow_nan=False)
-    refuses("unknown baseline 'x'", evaluate_words, gold, systems, offsets, baselines=["x"])
 
 
 def run(*arguments: str) -> str:
@@ -146,24 +143,6 @@ def test_words_and_gaps_have_figures_of_their_own(files: Path) -> None:
     (files / "w.tags").write_text("BAD OK\nOK\n")
     plain = ("--layout", "words", "--gold", "w.tags", "--predictions", "c=w.tags")
     assert "MCC" in run("evaluate", "words", "-q", *plain)
-
-
-def test_files_that_do_not_fit(files: Path) -> None:
-    for name, text, message in (
-        ("mixed", "OK 0.5\n", "mixed:1: tags and numbers in one file"),
-        ("other", "OK GOOD\n", "other:1: 'GOOD' is neither OK, BAD nor a probability"),
-        ("big", "0.5 1.5\n", "big:1: '1.5' is neither"),
-        ("nan", "nan\n", "'nan' is neither"),
-        ("empty", "\n", "no tags"),
-    ):
-        (files / name).write_text(text)
-        refuses(message, read_tags, Path(name))
-    (files / "even").write_text("OK OK OK\nOK OK\n")
-    with pytest.raises(
-        InputError, match="even:2: 2 tags, but words and the gaps around them are an odd number"
-    ):
-        read_tags(Path("even")).parts("tags")
-    refuses("unknown layout", read_tags(Path("even")).parts, "word")
 
 
 def scored(folder: Path, **changes: object) -> None:
@@ -206,26 +185,6 @@ def test_source_words_have_files_of_their_own(files: Path) -> None:
     assert "source: 2 segments, 4 tags, 1 BAD" in printed
     assert "a 1.000 1.000 1.000 1.000 -" in printed  # tags have no calibration
     assert "add --source-predictions a=FILE" in ran(*command, code=2).err
-
-
-@pytest.mark.parametrize(
-    ("changes", "more", "message"),
-    [
-        ({"source_bad": None}, (), "no probabilities `source_bad`"),
-        ({"source_tags": ["GOOD"]}, (), "`source_tags` must be OK or BAD"),
-        ({"bad": [1.5]}, (), "model.jsonl:2: no probabilities `bad`"),
-        ({"tags": None}, (), "tags need a threshold"),
-        ({}, ("--layout", "words"), "--source-gold needs the layout `tags`"),
-        ({}, ("--source-predictions", "b=b.probs"), "--source-predictions names 'b'"),
-    ],
-)
-def test_what_does_not_fit_is_told(
-    changes: dict[str, object], more: tuple[str, ...], message: str, files: Path
-) -> None:  # fmt: skip
-    scored(files, **changes)
-    assert message in " ".join(
-        ran(*EVALUATE.split(), *more, "--predictions", "model.jsonl", code=2).err.split()
-    )
 
 
 def test_thresholds_inside_folds_are_best_by_the_metric_asked_for(
