@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import pytest
 import skops.io
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, KFold
@@ -11,7 +10,6 @@ from sklearn.model_selection import GridSearchCV, KFold
 from features.basics.array_types import FloatArray
 from qe.learning.learner import LEARNERS
 from qe.learning.learners.ensembles import SeedAveragingRegressor, TunedRegressor
-from tests.factories import refuses
 
 TREES: dict[str, Any] = {"kind": "lightgbm", "n_estimators": 20, "subsample": 0.5, "min_child_samples": 5}
 
@@ -59,19 +57,6 @@ def test_weights_reach_the_member() -> None:
     np.testing.assert_allclose(predicted, Ridge(alpha=1e-9).fit(X[:60], y[:60]).predict(X), atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"repeats": 0}, "`repeats` must be a whole number from 1, but got 0"),
-        ({"member": {"kind": "lightgbm", "random_state": 3}}, "would be the same every time"),
-        ({"member": {"alpha": 3}}, "`member` needs a `kind`"),
-    ],
-)
-def test_errors(params: dict[str, Any], message: str) -> None:
-    X, y = data(20)
-    refuses(message, SeedAveragingRegressor(**params).fit, X, y)
-
-
 RIDGE = {"kind": "ridge"}
 ALPHAS = [0.01, 1.0, 100.0, 10_000.0]
 
@@ -110,17 +95,3 @@ def test_a_metric_that_ranks_sees_which_labels_are_good() -> None:
     high = TunedRegressor(RIDGE, grid, metric="delta_avg").fit(X, y)
     low = TunedRegressor(RIDGE, grid, metric="delta_avg", label_sign=-1).fit(X, -y)
     np.testing.assert_allclose(high.scores_, low.scores_)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"columns": 17}, "the search needs 17 columns, but there are 6; set `columns`"),
-        ({"grid": {"alpha": 1.0}}, "`grid.alpha` must be .*, but got 1.0"),
-        ({"grid": {"alpha": []}}, r"`grid.alpha` must be .*, but got \[\]"),
-        ({"grid": {"alfa": [1.0]}}, "learner 'ridge': .*alfa"),
-    ],
-)
-def test_what_cannot_be_searched_is_one_message(settings: dict[str, object], message: str) -> None:
-    X, y = tuned_data()
-    refuses(message, TunedRegressor(**{"member": RIDGE, **settings}).fit, X, y)
