@@ -5,7 +5,6 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from features.basics.errors import InputError
 from qe.statistics.comparisons import Scored
 from qe.statistics.draws import bootstrap_counts, bootstrap_sums
 from qe.statistics.intervals import (
@@ -23,7 +22,6 @@ from qe.statistics.result import as_runs
 from qe.systems.comparison import instability as instability_of
 from qe.systems.comparison import spread
 from qe.systems.results import Instability
-from tests.factories import refuses
 
 Floats = NDArray[np.float64]
 
@@ -267,13 +265,6 @@ def test_centred_bootstrap_agrees_with_the_t_test() -> None:
     scores_a, scores_b = bootstrap_scores(np.stack([scored(a), scored(b)]), mean, samples=20_000)
     ours = bootstrap_test(scores_a, scores_b, float(a.mean() - b.mean())).p
     assert ours == pytest.approx(stats.ttest_rel(a, b).pvalue, abs=0.01)
-
-
-def test_unknown_method_and_tail() -> None:
-    scores = np.arange(5.0)
-    refuses("known: centred, win-ratio, shifted", bootstrap_test, scores, scores, 0.0, method="koehn")
-    with pytest.raises(InputError, match="shifted bootstrap is two-sided"):
-        bootstrap_test(scores, scores, 1.0, method="shifted", tail="less")
 
 
 def test_instability_follows_section_4_1() -> None:

@@ -5,14 +5,12 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.oneway import anova_oneway
 
-from features.basics.errors import InputError
 from qe.evaluation.evaluate import evaluate_in_buckets
 from qe.statistics import Mae, ResamplingSettings
 from qe.statistics.buckets import BucketReport, Buckets, bands, by_name, hotelling_p
 from qe.statistics.comparisons import Scored
 from qe.statistics.draws import Levels
 from qe.statistics.settings import Test
-from tests.factories import refuses
 
 Floats = np.ndarray
 
@@ -52,19 +50,6 @@ def test_bands_hold_equal_shares_and_never_part_equal_values() -> None:
         "[1, 1.00001]",
         "[1.00002, 1.00003]",
     )
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: bands("x", "", np.ones(5)), "100 % have the value 1"),
-        (lambda: bands("x", "", np.array([1.0, np.nan])), "x of segment 2 is not finite"),
-        (lambda: bands("x", "", np.arange(5.0), 1), "at least 2 bands"),
-        (lambda: by_name("x", "", ["a", "a"]), "1 different names"),
-    ],
-)
-def test_what_parts_nothing_is_refused(make: object, message: str) -> None:
-    refuses(message, make)
 
 
 @pytest.mark.slow
@@ -166,14 +151,3 @@ def test_few_segments_cannot_be_decided_and_copies_dilute_nothing() -> None:
     assert outcome.family["comparisons"] == {"mae": 2} and rest.p_corrected <= 0.05
     assert any("cannot be decided for a in part few : b in part few (MAE)" in note for note in outcome.notes)
     assert np.isnan(outcome.dependences[0].p)  # one bucket has no spread
-
-
-def test_what_cannot_be_compared_is_refused() -> None:
-    gold, sides = columns(20, 1)
-    kind = bands("length", "", np.arange(20.0))
-    refuses("named twice: length", by_mae, gold, sides, kind, kind)
-    refuses("20 segments, but 10 values of length", by_mae, gold, sides, bands("length", "", np.arange(10.0)))
-    refuses("pairwise tests", by_mae, gold, sides, kind, test="tukey")
-    with pytest.raises(InputError, match="there is one only"):
-        scored = Scored.from_predictions(gold, sides, {"mae": Mae()})
-        evaluate_in_buckets(scored, [], [kind], Levels.from_groups(None, 20), ResamplingSettings(samples=0))

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from qe.statistics.draws import Levels, bootstrap_counts
-from tests.factories import refuses
 
 DOCUMENT, JUDGE = np.repeat(["a", "b", "c"], 4), np.tile([10, 20], 6)
 
@@ -15,7 +14,6 @@ def test_names_and_sizes() -> None:
     crossed = Levels.from_groups({"document": DOCUMENT, "judge": JUDGE}, 12)
     assert crossed.sizes() == {"document": 3, "judge": 2} and crossed.crossed and crossed.smallest == 2
     assert Levels.from_groups(crossed, 12) is crossed
-    refuses("5 segments, but 12 groups", Levels.from_groups, {"document": DOCUMENT}, 5)
 
 
 def test_one_level_draws_as_the_plain_bootstrap() -> None:

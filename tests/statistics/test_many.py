@@ -16,7 +16,6 @@ from qe.statistics.metric import METRICS
 from qe.statistics.ranks import clusters
 from qe.statistics.resampling import bootstrap_scores, bootstrap_test, tukey_hsd, tukey_hsd_rescored
 from qe.statistics.settings import CORRECTIONS
-from tests.factories import refuses
 from tests.statistics.test_bootstrap import mean, scored
 
 Floats = NDArray[np.float64]
@@ -116,15 +115,13 @@ def test_tukey_rescored_is_the_additive_path_for_an_additive_metric() -> None:
     assert {pair: r.p for pair, r in additive.items()} == {pair: r.p for pair, r in rescored.items()}
 
 
-def test_tukey_identical_systems_groups_and_bad_input() -> None:
+def test_tukey_identical_systems_and_groups() -> None:
     rng = np.random.default_rng(3)
     same = scored(rng.normal(size=50))
     pairs = tukey_hsd({"a": same, "b": same.copy(), "c": same.copy()}, mean, samples=100)
     assert all(result.p == 1.0 for result in pairs.values())
     grouped = tukey_hsd({"a": same, "b": same + 1}, mean, samples=50, groups=np.arange(50) // 10)
     assert grouped["a", "b"].exchange == "group"
-    refuses("at least two systems", tukey_hsd, {"a": same}, mean)
-    refuses("'b' has", tukey_hsd, {"a": same, "b": same[:10]}, mean)
 
 
 def test_clusters_cut_only_where_every_pair_differs() -> None:
@@ -158,7 +155,6 @@ def test_williams_edges() -> None:
     )
     assert one.p + other.p == pytest.approx(1)
     assert williams_test(0.6, 0.4, 0.3, 80).p == pytest.approx(2 * one.p)
-    refuses("must be in", williams_test, 1.5, 0.4, 0.3, 80)
 
 
 def test_exchanged_correlations_agree_with_williams() -> None:

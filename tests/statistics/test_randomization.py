@@ -16,7 +16,7 @@ from qe.statistics.resampling import randomization_test, randomization_test_resc
 from qe.statistics.result import Measure
 from qe.statistics.settings import EXCHANGES, Exchange, Tail
 from qe.systems import Bleu, Length, Texts
-from tests.factories import Find, refuses
+from tests.factories import Find
 from tests.statistics.test_bootstrap import mean, scored
 
 Floats = NDArray[np.float64]
@@ -233,23 +233,6 @@ def test_sequential_p_values_are_valid_and_stop_early() -> None:
     stopped = [result for result in listed if result.samples < 2000]
     assert all(result.p == 20 / result.samples for result in stopped)
     assert stopped[0].error == pytest.approx(stopped[0].p * np.sqrt((1 - stopped[0].p) / 20))
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "options", "message"),
-    [
-        (np.ones((2, 5, 2)), np.ones((3, 5, 2)), {}, "2 runs, the baseline 3.*exchange 'run' or 'any'"),
-        (np.ones((5, 2)), np.ones((6, 2)), {}, "5 segments x 2 statistics, the baseline 6 x 2"),
-        (np.ones((5, 2)), np.ones((5, 2)), {"exchange": "coin"}, "known: segment, segment-run, run, any"),
-        (np.ones((5, 2)), np.ones((5, 2)), {"tail": "left"}, "unknown tail 'left'"),
-        (np.ones((5, 2)), np.ones((5, 2)), {"samples": 0}, "samples must be 1 to"),
-        (np.ones((5, 2)), np.ones((5, 2)), {"groups": [1, 2]}, "5 segments, but 2 groups"),
-        (np.ones((0, 2)), np.ones((0, 2)), {}, "none empty"),
-        (np.full((5, 2), np.nan), np.ones((5, 2)), {}, "segment 1, run 1, column 1 are not finite"),
-    ],
-)
-def test_bad_input(a: Floats, b: Floats, options: dict[str, object], message: str) -> None:
-    refuses(message, randomization_test, a, b, mean, **options)
 
 
 def test_different_numbers_of_runs_with_whole_runs() -> None:

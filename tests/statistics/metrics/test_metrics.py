@@ -11,7 +11,6 @@ from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef, roc_auc
 from qe.statistics import Accuracy, BinaryAccuracy, Kendall, Mae, Pearson, Rmse, Spearman
 from qe.statistics.metric import METRICS, AdditiveMetric, Metric, RankedMetric
 from qe.statistics.metrics.ranking import DeltaAvg, delta_avg_by_n
-from tests.factories import refuses
 
 Floats = NDArray[np.float64]
 grades = st.lists(st.sampled_from([1.0, 1.5, 2.0, 2.7, 3.3, 4.0, 5.0]), min_size=4, max_size=40)
@@ -184,12 +183,6 @@ def test_pearson_of_tiny_and_shifted_values() -> None:
     assert Pearson().score(1e-200 * x, y + 1e9) == pytest.approx(expected, abs=1e-6)
     assert np.isnan(Pearson().score(x, np.full(50, 3.1)))
     assert np.isnan(Pearson().score(x[:1], y[:1]))
-
-
-def test_values_that_are_not_finite_are_refused() -> None:
-    for metric in all_metrics():
-        refuses("finite", metric.score, np.array([1.0, np.nan, 2.0, 3.0]), np.arange(4.0), error=ValueError)
-        refuses("alike", metric.score, np.arange(5.0), np.arange(4.0), error=ValueError)
 
 
 def test_delta_avg_of_equally_good_predictions_grows_with_the_size_of_the_set() -> None:
