@@ -70,21 +70,6 @@ def test_ranges_and_settings_of_one_method_twice(judged: Path) -> None:
     assert [name for name, entry in told.items() if "ranges" in entry] == ["feedback_arc_set"]
 
 
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        (["--pair", "Czech-Englsh"], "no judgements of 'Czech-Englsh'; there are Czech-English"),
-        (["--ranges", "soccr"], "--ranges: no method 'soccr' is among --methods"),
-        (["--ranges", "all", "bojar"], "--ranges: no method 'all' is among --methods"),
-        (["--samples", "-1"], "samples must be at least 0"),
-        (["--json", "--latex"], "only one of"),
-    ],
-)
-def test_refusals(judged: Path, arguments: list[str], message: str) -> None:
-    captured = run([judged, *arguments], 2)
-    assert message in captured.err and captured.out == ""
-
-
 @pytest.mark.slow
 def test_tracking_logs_figures_tables_and_plots(
     judged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -201,19 +186,6 @@ def test_tracking(files: list[str], tmp_path: Path, monkeypatch: Any) -> None:
     logged = mlflow.MlflowClient(os.environ["MLFLOW_TRACKING_URI"]).get_run(run_id)
     assert logged.data.metrics["pearson.good"] > 0.9 and "pearson.good.low" in logged.data.metrics
     assert logged.data.params["permutations"] == "50"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "no human judgements; give one of --human, --rankings and --metrics-eval"),
-        (["--human", "h.tsv", "--metrics-eval", "x"], "got --human and --metrics-eval"),
-        (["--human", "h.tsv", "--metrics", "m.tsv", "--correlations", "person"], "did you mean 'pearson'"),
-        (["--human", "h.tsv", "--metrics", "m.tsv", "--resample", "x"], "--resample"),
-    ],
-)
-def test_what_cannot_be_asked(arguments: list[str], message: str) -> None:
-    assert message in correlate_run(arguments, 2).err
 
 
 @pytest.fixture

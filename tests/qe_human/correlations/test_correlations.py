@@ -13,7 +13,6 @@ from features.basics.assignments import configured
 from qe_human.correlations.pairs import best_threshold, calibrated_on_all_pairs
 from qe_human.human import CORRELATIONS, Human, Preferences
 from qe_human.rankings.methods import ExpectedWins
-from tests.factories import refuses
 
 NAN = float("nan")
 TEXTS = [*CORRELATIONS.names, "acc_eq:group=none", "pearson:group=item", "spearman:group=system"]
@@ -231,16 +230,6 @@ def test_what_is_undefined_is_nan() -> None:
     for text in ("pearson", "spearman", "pearson:group=item", "system_pearson", "system_spearman"):
         assert np.isnan(score(text, human(gold), constant)), text
     assert score("kendall_wmt12", human(gold), constant) == -1.0  # by its definition
-
-
-@pytest.mark.parametrize("text", TEXTS)
-def test_judgements_that_do_not_suffice(text: str) -> None:
-    kind = configured(CORRELATIONS, text)
-    nothing = Human(("a", "b"), ("1",), np.full((1, 2), NAN))
-    refuses("need|there is no segment", kind.problem, nothing, np.ones((1, 2), bool))
-    systems = Human(("a", "b"), ("1",), system_scores=np.array([1.0, 2.0]))
-    if kind.level == "segment" or text == "soft_pairwise_accuracy":
-        refuses("human", kind.problem, systems, np.ones((1, 2), bool))
 
 
 @pytest.mark.parametrize("text", TEXTS)

@@ -1,6 +1,5 @@
 """Files of judgements: the three formats say the same, bad rows are told with file and line."""
 
-from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
 
@@ -159,52 +158,3 @@ def test_places_left_empty_and_systems_never_compared(tmp_path: Path) -> None:
         "shown, but compared with no other system: _ref, z",
         "1 of 2 tasks compare no two systems",
     )
-
-
-@pytest.mark.parametrize(
-    "change, message",
-    [
-        (lambda row: row.replace(",-1", ",6"), "judged.csv:3: the rank is '6', not one of 1 .. 5"),
-        (lambda row: row.replace(",-1", ",good"), "judged.csv:3: the rank is 'good'"),
-        (lambda row: row + ",1", "judged.csv:3: expected 21 columns"),
-        (lambda row: row.rpartition(",")[0], "judged.csv:3: expected 21 columns"),
-        (lambda row: row.replace(",b,", ",  ,"), "judged.csv:3: a system without a name"),
-        (lambda row: row.replace(",b,", ',"b,'), "judged.csv:3: not valid CSV"),
-    ],
-)
-def test_bad_rows_of_wmt_csv(tmp_path: Path, change: Callable[[str], str], message: str) -> None:
-    path = write(tmp_path / "judged.csv", [HEADER, wmt_row(TASKS[1]), change(wmt_row(TASKS[0]))])
-    refuses(message, read_judgements, [path])
-
-
-@pytest.mark.parametrize(
-    "lines, message",
-    [
-        ([""], "is empty"),
-        (["a,b"], "begins like no known file of judgements.*srclang"),
-        ([HEADER.replace("judgeId", "judge")], "no column 'judgeId'"),
-        ([HEADER.replace("system2Id", "second")], "no column 'system2Id'|fewer than two"),
-        ([HEADER], "no judgements"),
-        (["source_language,target_language,segment,judge,system,rank", "a,b,1,j,,1"], ":2: a system without"),
-        (["source_language,target_language,segment,judge,system,rank", "a,b,1,j,s,9"], ":2: the rank is '9'"),
-        (
-            ["source_language,target_language,segment,judge,system,rank", "a,b,1,j,s"],
-            ":2: expected 6 columns",
-        ),
-        (["system_a,system_b,wins,ties,losses", "a,b,1,2,-3"], ":2: the count is '-3'"),
-        (["system_a,system_b,wins,ties,losses", "a,a,1,2,3"], ":2: 'a' is compared with itself"),
-        (["a b 1 2 3", "a b 1 2 3"], ":2: 'a' and 'b' appear twice in this order"),
-        (["a b 1 2 3", "b a 1 2 3"], r":2: 'b' and 'a' have counts \(1, 2, 3\), but \(1, 2, 3\) in the"),
-        (["a b 1 2 3", "a b 1 2"], ":2: expected 5 columns"),
-    ],
-)
-def test_bad_files(tmp_path: Path, lines: list[str], message: str) -> None:
-    path = write(tmp_path / "judged.csv", lines)
-    refuses(message, lambda: chosen_pairs(read_judgements([path]), []))
-
-
-def test_tasks_and_counts_of_one_pair_are_refused(tmp_path: Path) -> None:
-    tasks = write(tmp_path / "tasks.csv", [HEADER, wmt_row(TASKS[0])])
-    header = "system_a,system_b,wins,ties,losses,source_language,target_language"
-    counts = write(tmp_path / "counts.csv", [header, "a,b,1,0,0,Czech,English"])
-    refuses("Czech-English comes both as tasks and as counts", read_judgements, [tasks, counts])

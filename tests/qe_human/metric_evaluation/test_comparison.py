@@ -12,7 +12,7 @@ from qe_human.human import CORRELATIONS, Human
 from qe_human.metric_evaluation.comparison import CorrelationResult, compare
 from qe_human.metric_evaluation.reading import Evaluation, Metric, from_metrics_eval
 from qe_human.settings import CorrelationSettings
-from tests.factories import Find, refuses
+from tests.factories import Find
 
 Array = np.ndarray[Any, Any]
 
@@ -263,17 +263,3 @@ def test_intervals_hold_what_they_promise() -> None:
         low, high = result.metrics[0].ci
         inside += low <= 0.8 <= high
     assert inside >= 51  # 57 are expected; 50 or fewer have probability .007
-
-
-def test_settings_that_cannot_be() -> None:
-    cases: tuple[tuple[dict[str, Any], str], ...] = (
-        ({"confidence": 1.0}, "0 < confidence < 1"),
-        ({"permutations": 5}, "at least 19"),
-        ({"resample": "judges"}, "both, segments"),
-        ({"exchange": "segment+judge"}, "segment, system, score"),
-        ({"correct": "sidak"}, "unknown correction"),
-        ({"level": 0.0}, "0 < level < 1"),
-        ({"seed": -1}, "negative"),
-    )
-    for settings, message in cases:
-        refuses(message, CorrelationSettings, **settings)

@@ -65,7 +65,6 @@ def test_one_file_per_system_and_several_judges(tmp_path: Path) -> None:
     made = from_tables(people, "adequacy", files, None, ["hter"])
     assert same(made.human.scores, [[4.5, 2]])
     assert same(made.metrics[0].scores, [[-0.1, -0.5]])
-    refuses(r"--human-column: adequacy, fluency", from_tables, people, None, files, None, [])
 
 
 def test_one_score_per_line(tmp_path: Path) -> None:
@@ -111,32 +110,6 @@ def test_scores_of_whole_systems(people: Path, tmp_path: Path) -> None:
     assert made.metrics[0].systems is None and made.metrics[0].scores is not None
 
 
-@pytest.mark.parametrize(
-    ("table", "message"),
-    [
-        ("system\tsegment\tbleu\na\t1\tx1\n", "hold no column of numbers"),
-        ("system\tsegment\tbleu\na\t1\t5\na\t1\t6\n", r"m.tsv:3: 'a 1' has two rows \(the first is"),
-        ("system\tsegment\tbleu\n\t1\t5\n", "m.tsv:2: a score without a system"),
-        ("engine\tbleu\na\t5\n", "m.tsv:1: has neither a column 'system' nor 'segment'"),
-        ("system\tsegment\tbleu\nz\t1\t5\n", "'bleu' scores no translation with a human score"),
-    ],
-)
-def test_bad_tables(people: Path, tmp_path: Path, table: str, message: str) -> None:
-    refuses(message, from_tables, people, None, [str(write(tmp_path / "m.tsv", table))], None, [])
-
-
-def test_bad_columns(people: Path, tmp_path: Path) -> None:
-    metrics = [str(write(tmp_path / "m.tsv", "system\tsegment\tbleu\ta\na\t1\t5\tx\n"))]
-    for arguments, message in (
-        ((None, metrics, ["a"], []), r"m.tsv:2: the score is not a number \('x'\)"),
-        ((None, metrics, ["bleu", "blue"], []), "--columns: unknown column 'blue'; .*did you mean 'bleu'"),
-        ((None, metrics, None, ["ter"]), "--lower-is-better: unknown metric 'ter'"),
-        ((None, metrics * 2, None, []), "'bleu' of 'a 1' has been read from another file"),
-        (("scores", metrics, None, []), "no column 'scores' of scores"),
-    ):
-        refuses(message, from_tables, people, *arguments)
-
-
 RANKED = "source_language,target_language,segment,judge,system,rank\n" + "".join(
     f"Czech,English,{segment},{judge},{system},{rank}\n"
     for segment, judge, ranks in ((7, "x", "a1b2_ref1"), (7, "y", "a2b1"), (9, "x", "a1b3c3"))
@@ -156,16 +129,9 @@ def test_rankings_become_preferences(tmp_path: Path) -> None:
     assert told == [(0, 0, 1, -1), (0, 0, 1, 1), (1, 0, 1, 1), (1, 0, 2, 1), (1, 1, 2, 0)]
     # a beats b in 2 of 3 and c in 1 of 1 decided judgements
     assert made.human.of_systems()[0] == pytest.approx((2 / 3 + 1) / 2)
-    for pair, method, message in (
-        (None, "most_probable", "--ranking-method: unknown ranking method with scores"),
-        ("Czech-French", "expected_wins", "no judgements of 'Czech-French'"),
-    ):
-        refuses(message, from_rankings, [ranked], pair, scores, None, [], method, "_ref")
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    root = tmp_path / "wmt99"
+def write_metrics_eval(root: Path) -> Path:
     write(root / "sources/en-de.txt", "one\ntwo\nthree\n")
     write(root / "references/en-de.refA.txt", "eins\nzwei\ndrei\n")
     write(root / "human-scores/en-de.mqm.seg.score", "".join(
@@ -183,8 +149,9 @@ def folder(tmp_path: Path) -> Path:
     return root
 
 
-def test_folders_of_mt_metrics_eval(folder: Path) -> None:
+def test_folders_of_mt_metrics_eval(tmp_path: Path) -> None:
     """The layout of its README: levels, None, references that are no systems."""
+    folder = write_metrics_eval(tmp_path / "wmt99")
     made = from_metrics_eval(folder, None, None, None, [])
     assert made.name == "wmt99 en-de" and made.human.systems == ("good", "bad")
     assert same(made.human.scores, [[-1, -5], [NAN, -4], [0, -3]])
@@ -203,26 +170,6 @@ def test_folders_of_mt_metrics_eval(folder: Path) -> None:
     assert kept.human.system_scores is None and kept.metrics[0].systems is None  # no metric has such a file
 
 
-def test_bad_folders_of_mt_metrics_eval(folder: Path) -> None:
-    cases: list[tuple[tuple[Any, ...], str]] = [
-        ((folder.parent, None, None, None, []), "holds no human-scores"),
-        ((folder, "en-cs", None, None, []), "--pair: unknown language pair 'en-cs'"),
-        ((folder, None, "da", None, []), "--gold: unknown human score 'da'"),
-        ((folder, None, None, ["chrF"], []), "--columns: unknown metric 'chrF'"),
-    ]
-    for arguments, message in cases:
-        refuses(message, from_metrics_eval, *arguments)
-    path = folder / "metric-scores/en-de/BLEU-refA.seg.score"
-    for content, message in (
-        ("good 3\ngood 4\n", "BLEU-refA.seg.score: 'good' has 2 scores, not 3"),
-        ("good 3\ngood\n", "BLEU-refA.seg.score:2: expected a system and a score, found 1"),
-    ):
-        path.write_text(content)
-        refuses(message, from_metrics_eval, folder, None, None, None, [])
-    (folder / "sources/en-de.txt").unlink()
-    refuses("no such file of sources", from_metrics_eval, folder, None, None, None, [])
-
-
 def test_names_that_join_with_nothing_are_told() -> None:
     """Half of the ids are written with zeros before them: half of the rows would be lost in silence."""
     judged = ScoreTable("human", {("A", str(i)): float(i) for i in range(60)})
@@ -238,8 +185,8 @@ def test_names_that_join_with_nothing_are_told() -> None:
     assert made_metrics([more], human_of(judged, [more]), ())[1] == []
 
 
-# Lines, column -> (system, segment) -> score; or the words of the refusal.
-CASES: dict[str, tuple[str, str | None, dict[tuple[str, str], float] | str]] = {
+# Lines, column -> (system, segment) -> score.
+CASES: dict[str, tuple[str, str | None, dict[tuple[str, str], float]]] = {
     "segments": (
         "u1,A,7,TGT,eng,deu,80\nu1,B,7,TGT,eng,deu,40\n", None, {("A", "7"): 80, ("B", "7"): 40},
     ),
@@ -268,9 +215,6 @@ CASES: dict[str, tuple[str, str | None, dict[tuple[str, str], float] | str]] = {
         "z",
         {("A", "1"): -1, ("A", "2"): 0, ("A", "3"): 1},
     ),
-    "two pairs": ("u1,A,1,TGT,eng,deu,1\nu1,A,1,TGT,eng,ces,2\n", None, "which language pair"),
-    "another line": ("u1,A,1,TGT,eng,deu,1\nu1,A,1,TGT,eng,deu\n", None, ":2: expected annotator, system"),
-    "no judgements": ("u1,A,1,BAD,eng,deu,1\n", None, "there are no judgements of translations"),
 }  # fmt: skip
 
 
@@ -278,10 +222,7 @@ CASES: dict[str, tuple[str, str | None, dict[tuple[str, str], float] | str]] = {
 def test_exports(case: str, tmp_path: Path) -> None:
     content, column, expected = CASES[case]
     path = write(tmp_path / "scores.csv", content)
-    if isinstance(expected, str):
-        refuses(expected, read_human_table, path, column)
-    else:
-        assert read_human_table(path, column).segments == pytest.approx(expected)
+    assert read_human_table(path, column).segments == pytest.approx(expected)
 
 
 def test_a_pair_is_chosen(tmp_path: Path) -> None:

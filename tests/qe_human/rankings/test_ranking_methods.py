@@ -128,22 +128,6 @@ def test_ties_alone_say_nothing_to_methods_that_ignore_them(name: str) -> None:
     assert ranking.scores is not None and np.isnan(ranking.scores[0]) and ranking.order[-1] == 0
 
 
-@pytest.mark.parametrize(
-    "text, message",
-    [
-        ("soccr", "unknown ranking method 'soccr'.*did you mean 'soccer'"),
-        ("bojar:x=1", "unknown option 'x'; known: none"),
-        ("bradley_terry:prior=0", "prior must be above 0"),
-        ("trueskill:draw=1", "0 <= draw < 1 must hold"),
-        ("trueskill:spread=-1", "spread must be above 0"),
-        ("trueskill:draw=much", "expected a number or null, but got 'much'"),
-        ("monte_carlo_playoffs:tournaments=0", "tournaments must be at least 1"),
-    ],
-)
-def test_bad_options_are_refused(text: str, message: str) -> None:
-    refuses(message, configured, RANKINGS, text)
-
-
 Cost = Callable[[tuple[int, ...], Counts, Counts], float]
 
 
