@@ -148,23 +148,6 @@ def test_the_command(folder: Path, capsys: Capsys) -> None:
     assert "TER: 6: all buckets" in out.replace("\n", " ")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--bucket", "quality"], "--bucket quality names no file; give --bucket quality=FILE"),
-        (["--corpus", "ref"], "--corpus defines rare words; add --bucket rare"),
-        (["--bucket", "length=short"], "80 segments, but 2 values of length"),
-        (["--bucket", "length", "--bucket", "length=old"], "buckets are named twice: length"),
-        (["--source", "short"], "short: 80 segments, but 2 sources"),
-    ],
-)
-def test_mistakes_are_told(folder: Path, capsys: Capsys, arguments: list[str], message: str) -> None:
-    Path("short").write_text("a b\nc\n")
-    error = run(*arguments, "--output", "out", code=2).err
-    assert message in error and error.count("\n") == 1
-    assert not list((folder / "out").glob("[!.]*"))
-
-
 def test_the_page_escapes_text_and_can_be_read_aloud() -> None:
     lines = texts()
     lines["ref"][0], lines["old"][0] = "<b>ref</b> x y z", "<script>alert(1)</script> x"

@@ -8,7 +8,6 @@ import pytest
 from qe.statistics import ResamplingSettings
 from qe.systems import System, Texts, compare
 from qe.systems.dependency_f import DependencyF, dependencies
-from tests.factories import refuses
 
 
 class Chains:
@@ -67,7 +66,3 @@ class WithoutHeads(Chains):
     def annotate(self, texts: Sequence[Sequence[str]]) -> Iterator[str]:
         for block in super().annotate(texts):
             yield "\n".join("\t".join([*row.split("\t")[:6], *"____"]) for row in block.split("\n"))
-
-
-def test_an_annotator_that_does_not_parse_is_told() -> None:
-    refuses("'chains' parses no dependencies", made(WithoutHeads()).score, ["a b"], [["a b"]])

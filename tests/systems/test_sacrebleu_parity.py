@@ -155,7 +155,7 @@ def test_bleu_with_its_tokenizers_is_sacrebleus(name: Any, lowercase: bool) -> N
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("ja-mecab", r"'ja-mecab' needs MeCab and ipadic, not installed here; pip install 'sacrebleu\[ja\]'"),
+        ("ja-mecab", r"'ja-mecab' needs MeCab and ipadic, .*'sacrebleu\[ja\]'"),
         ("flores200", "'flores200' needs sentencepiece, not installed"),
     ],
 )
@@ -169,23 +169,8 @@ def test_a_missing_model_is_not_downloaded(monkeypatch: pytest.MonkeyPatch, tmp_
     sacrebleu_tokenizer.cache_clear()
     monkeypatch.setattr(importlib.util, "find_spec", lambda module: module)
     monkeypatch.setattr("sacrebleu.utils.SACREBLEU_DIR", str(tmp_path))
-    with pytest.raises(
-        InputError, match="'flores101' needs its model at .*; `sacrebleu --tokenize flores101`"
-    ):
-        Texts.from_lines(["x"]).tokens("flores101")
+    refuses("'flores101' needs its model at .*`sacrebleu", Texts.from_lines(["x"]).tokens, "flores101")
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("bleu:smooth_value=1", "the smoothing exp takes no smooth_value"),
-        ("bleu:smooth=add-k,smooth_value=nan", "expected a number or null, but got 'nan'"),
-        ("ter:asian_support=true", "asian_support has no effect alone"),
-    ],
-)
-def test_options_that_do_not_go_together(text: str, message: str) -> None:
-    refuses(message, metric, text)
 
 
 @pytest.mark.parametrize(

@@ -65,17 +65,6 @@ def test_documents_are_what_tests_and_notes_count(tmp_path: Path, capsys: Capsys
     assert "segments" not in told
 
 
-def test_documents_that_do_not_fit_are_refused(tmp_path: Path, capsys: Capsys) -> None:
-    _, (documents, gold, svr) = made(tmp_path)
-    given = ("--gold", gold, "--predictions", svr, "--documents")
-    short = written(tmp_path / "short.txt", ["a", "b"])
-    assert "documents of 2 segments, but" in evaluated(*given, short, capsys=capsys, code=2)
-    one = written(tmp_path / "one.txt", ["a"] * 120)
-    assert "names 1 document, but at least 2" in evaluated(*given, one, capsys=capsys, code=2)
-    both = evaluated(*given, documents, "--group", documents, capsys=capsys, code=2)
-    assert "--documents makes documents the units" in both
-
-
 @pytest.mark.parametrize("size", [2, 3, 10, 31])
 def test_ranking_accuracy_is_the_paper_s_without_ties(size: int) -> None:
     rng = np.random.default_rng(size)

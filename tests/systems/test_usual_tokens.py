@@ -7,7 +7,7 @@ from sacrebleu.metrics import BLEU, TER
 
 from qe.systems.text_metric import metrics_for
 from qe.systems.texts import doubt
-from tests.factories import Capsys, Monkeypatch, exit_code, refuses
+from tests.factories import Capsys, Monkeypatch, exit_code
 
 RAW = ["The house is red.", 'He said "no", and left.', "It costs 3.50 dollars.", "Is it Ana's book?"]
 OTHER = ["The house was red.", 'He said "no" and left.', "It cost 3.50 dollars.", "Is this Ana's book?"]
@@ -37,21 +37,6 @@ def test_what_is_given_holds() -> None:
     chosen = metrics_for(["ter:tokenize=char"], None, "zh", CHINESE)
     assert "|tok:char|" in chosen["ter:tokenize=char"].signature(1)
     assert metrics_for(["chrf"], None, "th", CHINESE)  # chrF needs no tokens
-
-
-@pytest.mark.parametrize(
-    ("language", "tokenize", "says"),
-    [
-        (None, None, "no blanks between words, and no language is given; --language zh, ja, th, ..., or"),
-        ("th", None, "--tokenize char"),
-        ("ja", None, r"needs MeCab and ipadic, not installed here; pip install .*; or .*--tokenize char"),
-        ("English", None, "did you mean 'en'"),
-    ],
-)
-def test_languages_without_usual_tokens(language: str | None, tokenize: str | None, says: str) -> None:
-    refuses(
-        says, lambda: metrics_for(["bleu"], tokenize, language, CHINESE)["bleu"].score(CHINESE, [CHINESE])
-    )
 
 
 def test_text_against_the_choice_is_said(tmp_path: Path, monkeypatch: Monkeypatch, capsys: Capsys) -> None:
