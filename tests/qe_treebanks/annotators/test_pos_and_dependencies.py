@@ -15,8 +15,6 @@ from qe.language.conllu import read_conllu, versions
 from qe_treebanks.annotator_folder import AnnotatorFolder, train
 from qe_treebanks.annotators._transitions import LEFT, RIGHT, SHIFT, oracle, projective
 from qe_treebanks.annotators._word_models import Lemmas, _viterbi
-from qe_treebanks.annotators.dependencies import Dependencies
-from tests.factories import refuses
 from tests.qe_treebanks.annotators.made import sentences, write_conllu
 
 RANDOM = np.random.default_rng(3)
@@ -131,24 +129,6 @@ def test_base_forms_of_words_not_seen_follow_their_endings() -> None:
     assert Lemmas.from_json(lemmas.as_json()).lemma("sillas", "NOUN", "Number=Plur") == "silla"
 
 
-def row(number: object, head: object, form: str = "a") -> str:
-    return "\t".join([str(number), form, "_", "NOUN", "_", "_", str(head), "dep", "_", "_"]) + "\n"
-
-
-def test_bad_treebanks_are_named_by_line(tmp_path: Path) -> None:
-    path = tmp_path / "t.conllu"
-    path.write_text("# text = a\n1\ta\n")
-    refuses(r"t.conllu:2: CoNLL-U has 10 columns, but this line 2", read_conllu, [path])
-    path.write_text("2\ta" + "\t_" * 8 + "\n")
-    refuses("ids must be 1, 2", read_conllu, [path])
-    path.write_text("1\t" + "\t_" * 8 + "\n")
-    refuses(r"t.conllu:1: a word without form", read_conllu, [path])
-    path.write_text("1\ta" + "\t_" * 8 + "\n")
-    refuses("a word without part of speech", train, "pos", [path], "es", tmp_path / "out", {})
-    path.write_text(row(1, 2) + row(2, 1, "b"))
-    refuses("depends on itself", train, "dependencies", [path], "es", tmp_path / "out", {})
-
-
 def test_real_text_is_tagged(shared_data, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     """1,500 sentences of AnCora train, 100 others test: more than nine words of ten right."""
     outcome = read_conllu([shared_data("treebanks/es_ancora-train.conllu.gz")])
@@ -157,27 +137,6 @@ def test_real_text_is_tagged(shared_data, tmp_path: Path) -> None:  # type: igno
         (tmp_path / name).write_text(text, "utf-8")
     train("pos", [tmp_path / "train"], "es", tmp_path / "es", {"epochs": 3})
     assert AnnotatorFolder(tmp_path / "es").evaluate("pos", [tmp_path / "gold"])["words"]["upos"] > 0.93
-
-
-WRONG_TREES = {
-    "itself": ("# text\n" + row(1, 0) + row(2, 2, "b"), ":3: the word 'b' depends on itself"),
-    "a circle": (
-        f"{row(1, 0)}\n{row(1, 2, 'c')}# more\n{row(2, 1, 'd')}",
-        ":3: the word 'c' depends on itself",
-    ),
-    "no head": (row(1, 3), ":1: the head of a word must be 0 to 1, but is '3'"),
-    "a power": (row("\u00b2", 0), ":1: '\u00b2' is no id of a word or a range"),
-    "another digit": (row("\u0661", 0), ":1: '\u0661' is no id of a word or a range"),
-    "digits": (row("9" * 5000, 0), ":1: '9+' is no id of a word or a range"),
-    "a long sentence": ("".join(row(i, i - 1) for i in range(1, 30_001)), ":1: 30,000 words, but a sentence"),
-}
-
-
-@pytest.mark.parametrize("name", WRONG_TREES)
-def test_a_tree_that_is_none_names_file_and_line(name: str, tmp_path: Path) -> None:
-    text, message = WRONG_TREES[name]
-    (tmp_path / "t.conllu").write_text(text + "\n", "utf-8")
-    refuses(message, Dependencies.train, [tmp_path / "t.conllu"], "es", {"epochs": 1, "seed": 1})
 
 
 @pytest.mark.slow

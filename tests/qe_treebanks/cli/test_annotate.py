@@ -77,22 +77,3 @@ def test_a_trained_parser_compares_systems(annotators: Path, tmp_path: Path) -> 
     (found,) = (each for each in comparisons if each["metric"] == "dependency_f")
     assert found["system"] == "other" and -100 <= found["difference"] < -50
     assert "holds annotators of 'es', but the text is 'en'" in ran(*command, "--language", "en", code=2).err
-
-
-def test_mistakes_are_one_message(annotators: Path, tmp_path: Path) -> None:
-    language = ["--language", "es", "--output", tmp_path / "es"]
-    train = ["annotate", "train", "--task", "pos", *language, "--treebank"]
-    for arguments, message in (
-        ([*train, tmp_path / "no"], "no such file; give CoNLL-U"),
-        ([*train, tmp_path / "no", "--set", "epoch=3"], "known: epochs, seed; did you mean 'epochs'?"),
-        ([*train, tmp_path / "no", "--set", "epochs=x"], "must be a whole number"),
-        (["annotate", "evaluate", "--annotator", annotators, "--task", "entities", "--gold", tmp_path / "no"],
-         "no annotator of 'entities' here"),
-        (["annotate", "run", "--annotator", "x:y", "--input", "a", "-o", tmp_path / "b"], "add --language"),
-        (["annotate", "run", "--annotator", "treetagger", "--language", "es", "--input", "a",
-          "-o", tmp_path / "b"],
-         "unknown annotator 'treetagger'; known: apertium"),
-    ):  # fmt: skip
-        done = qe(*arguments)
-        assert done.code == 2 and message in done.err and done.err.count("\n") == 1
-    assert not (tmp_path / "es").exists()
