@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from features.basics.errors import InputError
 from qe.scoring.job_summary import ScoredFile
 from qe.scoring.jobs import FinishedOutput
 from qe.scoring.scorer import Options
@@ -55,8 +54,7 @@ def test_a_finished_job_does_nothing(demo_model: Path, tmp_path: Path, resume: b
     assert {**asdict(again), "unchanged": False, "reasons": 0} == {**asdict(first), "reasons": 0}
     assert dict(first.reasons) == dict(again.reasons) == {"empty target": 1}
     for change in CHANGES.values():
-        with pytest.raises(InputError, match="holds scores of another model, input or options"):
-            score_file(demo_model, [path], output, resume=resume, **change)
+        refuses("scores of another model", score_file, demo_model, [path], output, resume=resume, **change)
     path.write_text(TABLE + "B\tC\n", "utf-8")
     refuses("holds scores of another", score_file, demo_model, [path], output, resume=resume)
     assert output.stat() == before

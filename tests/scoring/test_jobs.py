@@ -11,10 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from features.basics.errors import InputError
 from qe.data.table_rows import read_rows
 from qe.models.model import Model
-from tests.factories import score_file
+from tests.factories import refuses, score_file
 from tests.patience import PATIENCE
 
 
@@ -79,8 +78,7 @@ def test_a_killed_job_goes_on_to_the_same_bytes(
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     assert not output.exists() and len(list(partial.glob("*.piece"))) >= 3
-    with pytest.raises(InputError, match="holds an unfinished job; use --resume"):
-        score_file(demo_model, [path], output, chunk=200, workers=1)
+    refuses("unfinished job; use --resume", score_file, demo_model, [path], output, chunk=200, workers=1)
     summary = score_file(demo_model, [path], output, chunk=200, workers=1, resume=True)
     assert summary.resumed_chunks >= 3
     assert output.read_bytes() == (tmp_path / "whole.tsv").read_bytes()

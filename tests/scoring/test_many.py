@@ -14,11 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from features.basics.errors import InputError
 from features.storage.files import read_lines
 from qe.cli import main
 from qe.data.writing import writing
-from qe.scoring.input import ManyInput, files_of, open_all
+from qe.scoring.input import files_of, open_all
 from tests.factories import Capsys, Monkeypatch, refuses
 
 HEADER = "id\tsource\ttarget"
@@ -86,41 +85,6 @@ def test_marks_of_spark_are_no_tables(tmp_path: Path) -> None:
     for name in ("_SUCCESS", ".a.tsv.crc"):
         (tmp_path / "day" / name).write_text("")
     assert len(rows_of(tmp_path / "day")) == 6
-
-
-@pytest.mark.parametrize(
-    ("files", "pattern", "message"),
-    [
-        ({}, "*.tsv", "no file has such a name"),
-        ({}, "", "holds no files"),
-        ({"a.tsv": "", "b.jsonl": ""}, "", "holds tables of several kinds: jsonl, tsv; give a pattern"),
-        ({"a.tsv": "", "notes.pdf": ""}, "", "cannot tell the kind of file from the ending 'pdf'"),
-        ({"a.tsv": "", "sub/x.tsv": ""}, "", "holds 'sub', which is no file; give a pattern"),
-    ],
-)
-def test_what_is_no_input(tmp_path: Path, files: dict[str, str], pattern: str, message: str) -> None:
-    folder = tmp_path / "day"
-    folder.mkdir()
-    for name, content in files.items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(content)
-    refuses(message, files_of, [folder / pattern if pattern else folder])
-
-
-def test_files_of_other_columns_are_refused(tmp_path: Path) -> None:
-    write(tmp_path / "day" / "a.tsv", *ROWS)
-    write(tmp_path / "day" / "b.tsv", "a\tb", header="source\ttarget")
-    with pytest.raises(
-        InputError, match=r"b\.tsv: has the columns source, target, but .*a\.tsv has id, source"
-    ):
-        _ = open_all([tmp_path / "day"]).columns
-    for name, values in (("a", [1]), ("b", ["x"])):
-        (tmp_path / "other").mkdir(exist_ok=True)
-        pq.write_table(pa.table({"n": values}), tmp_path / "other" / f"{name}.parquet")
-    given = open_all([tmp_path / "other"])
-    assert isinstance(given, ManyInput)
-    with pytest.raises(InputError, match=r"b\.parquet: the column 'n' is string, but int64 in"):
-        _ = given.types
 
 
 def test_damaged_zstd_is_told_with_its_line(tmp_path: Path) -> None:

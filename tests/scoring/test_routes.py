@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from qe.scoring.routes import read_routes
-from tests.factories import Capsys, exit_code, refuses
+from tests.factories import Capsys, exit_code
 
 
 def ended(*arguments: str | Path) -> int:
@@ -88,21 +88,6 @@ def test_each_route_has_the_scores_of_its_own_model(
     named = {row[2].split()[-1] for row in both if row[2]}
     assert len(set(prints)) == len(named) == 2
     assert {print_[: len(name)] for print_ in prints for name in named} >= named
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("{}", "holds no routes"),
-        ("- {pair: en-de}", "route 1: is no mapping with a model"),
-        ("- {language: no, model: m}", "route 1: language must be text, but is False; write it in quotes"),
-        ("- {model: m}\n- {pair: en-de, model: n}", "no row takes route 2 .pair=en-de.: route 1 .all"),
-        ("- {a: x, model: m}\n- {a: x, b: y, model: n}", "route 1 .a=x. takes its rows; put the narrower"),
-    ],
-)
-def test_routes_that_are_none(tmp_path: Path, content: str, message: str) -> None:
-    (tmp_path / "routes.yaml").write_text(content)
-    refuses(message, read_routes, tmp_path / "routes.yaml")
 
 
 def test_models_lie_beside_the_file(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from qe.data.table_rows import Row, open_input, read_rows
 from qe.data.writing import KINDS, Kind, encode, kind_of, table_writer
-from tests.factories import refuses
 
 ROWS = [
     {"id": "a", "source": 'A "quoted" house', "target": "Una casa, 'así'"},
@@ -55,28 +54,6 @@ def test_a_bad_row_stays_in_its_place_with_a_reason(tmp_path: Path) -> None:
     assert reasons[0] == "" and "not valid JSON" in reasons[1] and reasons[2] == "not a JSON object"
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("x.xls", b"", "cannot tell the kind of file from the ending 'xls'; known: tsv, csv, jsonl, parquet"),
-        ("x.tsv", "a\tb\né é\t".encode() + b"\xff\n", "x.tsv:2: not UTF-8"),
-        ("x.csv", b'a,b\n"x"y,"z, z"\n', "x.csv:2: not valid CSV"),
-        ("x.parquet", b"no", "not a Parquet file"),
-    ],
-)
-def test_an_unreadable_file_is_an_error(tmp_path: Path, name: str, content: bytes, message: str) -> None:
-    path = tmp_path / name
-    path.write_bytes(content)
-    refuses(message, lambda: list(read_rows(path)))
-
-
-def test_parallel_files_of_different_length_are_named_with_their_counts(tmp_path: Path) -> None:
-    source, target = tmp_path / "s", tmp_path / "t"
-    source.write_text("a\nb\nc\n")
-    target.write_text("x\n")
-    refuses(f"{target} has 1 and {source} has 3", lambda: list(open_input([source, target]).rows()))
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_pieces_join_to_the_same_bytes_however_they_are_cut(tmp_path: Path, kind: Kind) -> None:
     rows = [
@@ -118,13 +95,6 @@ def test_json_that_python_cannot_hold_is_a_row_with_a_reason(tmp_path: Path) -> 
     assert [row.get("id") for row, _ in rows] == [None, None, None, None, 5]
 
 
-@pytest.mark.parametrize("header", [b'"id"x,source,target', b'"id,source,target'])
-def test_a_header_that_is_no_csv_is_one_message(tmp_path: Path, header: bytes) -> None:
-    for read in (lambda given: list(given.rows()), lambda given: given.columns):
-        (tmp_path / "a.csv").write_bytes(header + b"\n1,a,b\n")
-        refuses(r"a\.csv:\d: not valid CSV", lambda read=read: read(open_input([tmp_path / "a.csv"])))
-
-
 def parquet(path: Path, **columns: pa.Array) -> Path:
     pq.write_table(pa.table(columns), path)
     return path
@@ -138,18 +108,6 @@ def test_values_of_parquet_that_python_lacks_leave_the_other_rows(tmp_path: Path
     bad = pa.Array.from_buffers(pa.string(), 2, buffers)
     rows = list(read_rows(parquet(tmp_path / "b.parquet", source=bad, target=["x", "y"])))
     assert rows[0][1].startswith("source cannot be read") and rows[1] == ({"source": "b", "target": "y"}, "")
-
-
-def test_a_damaged_page_and_a_column_twice_name_the_file(tmp_path: Path) -> None:
-    texts = [f"text {i * 7919 % 1000}" for i in range(5000)]
-    path = parquet(tmp_path / "a.parquet", source=texts, target=texts)
-    content = bytearray(path.read_bytes())
-    content[200:2000] = b"\xff" * 1800
-    path.write_bytes(content)
-    refuses(r"a\.parquet: a damaged Parquet file", lambda: list(read_rows(path)))
-    names = ["source", "target", "target"]
-    pq.write_table(pa.table([pa.array(["a"])] * 3, names=names), tmp_path / "b.parquet")
-    refuses(r"b\.parquet:1: the column 'target' occurs", lambda: list(read_rows(tmp_path / "b.parquet")))
 
 
 def test_ids_are_written_as_they_stand_in_json(tmp_path: Path) -> None:

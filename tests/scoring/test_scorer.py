@@ -165,8 +165,8 @@ def test_a_job_goes_on_with_the_same_options_only(
     path, output = write_tsv(tmp_path / "in.tsv", rows[:30]), tmp_path / "out.tsv"
     killed_after(1, monkeypatch, path, demo_model, output)
     refuses("holds an unfinished job; use --resume", score_file, demo_model, [path], output, chunk=10)
-    with pytest.raises(InputError, match="begun with another model, input or chunk size"):
-        score_file(demo_model, [path], output, options=Options(interval=0.9), resume=True, chunk=10)
+    more: dict[str, Any] = {"options": Options(interval=0.9), "resume": True, "chunk": 10}
+    refuses("begun with another model", score_file, demo_model, [path], output, **more)
     done = score_file(demo_model, [path], output, options=Options(cache=5), resume=True, chunk=10, workers=1)
     assert done.resumed_chunks == 1
 

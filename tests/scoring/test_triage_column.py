@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from features.basics.errors import InputError
 from qe.data import LabelScale
 from qe.models.training_rows import HeldOutPredictions
 from qe.production.triage import ACTIONS, Thresholds, read_costs, triage
@@ -27,11 +26,6 @@ def test_a_model_keeps_its_out_of_fold_predictions(demo_model: Path) -> None:
     known = HeldOutPredictions.load(demo_model)
     assert known.gold.tolist() == table["gold"].tolist()
     assert known.predicted.tolist() == table["predicted"].tolist()
-
-
-def test_a_model_without_them_says_so(tmp_path: Path, costs: Path) -> None:
-    with pytest.raises(InputError, match="holds no labels with predictions .*; train it again"):
-        Thresholds.from_file(costs, tmp_path, SCALE)
 
 
 def test_the_thresholds_are_those_of_triage_on_the_held_out_rows(demo_model: Path, costs: Path) -> None:

@@ -17,7 +17,6 @@ from features.core.bundle import build
 from features.core.feature_set import FeatureSet, parts_needed
 from features.storage.files import read_lines
 from features.word_quality import WordQuality
-from qe.cli import main
 from qe.data import LabelScale
 from qe.data.table_rows import read_rows
 from qe.getting_started.demo.generation import generate
@@ -27,7 +26,7 @@ from qe.models.word_tags import PlaceTags, WordTags
 from qe.scoring import Options, Scorer
 from qe.scoring.row_formats import PROBABILITIES
 from qe.scoring.word_level import WordLevel, bad_spans, described
-from tests.factories import Capsys, TempPaths, ran, score_file
+from tests.factories import TempPaths, ran, score_file
 from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.slow
@@ -121,15 +120,6 @@ def test_workers_of_a_boosted_model_score_alike(folder: Path, tmp_path: Path) ->
             [*command, "--workers", str(workers), "--output", str(output)], check=True, timeout=PATIENCE
         )
     assert outputs[0].read_bytes() == outputs[1].read_bytes()
-
-
-def test_a_model_without_words_says_so(demo_model: Path, tmp_path: Path, capsys: Capsys) -> None:
-    with pytest.raises(SystemExit) as done:
-        new = demo_model.parent / "data" / "new.tsv"
-        given = ["--model", str(demo_model), "--input", str(new), "--output", str(tmp_path / "o.tsv")]
-        main(["score", "--tokens", *given])
-    assert done.value.code == 2 and not list(tmp_path.iterdir())
-    assert "has no word-level part; train one with the features word_quality" in capsys.readouterr().err
 
 
 def test_repeated_segments_have_the_same_words(folder: Path) -> None:
