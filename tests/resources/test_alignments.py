@@ -6,14 +6,13 @@ from typing import Any, cast
 
 import pytest
 
-from features.basics.errors import InputError
 from features.core.bundle import Bundle
 from features.resources.phrase_table import PhraseTable
 from features.resources.tuple_lm import TupleLM
 from qe.config.experiment import ResourcesSection
 from qe.resources.bundle_source import Inputs
 from qe.resources.corpora import Alignments
-from tests.factories import ran, refuses, tokens
+from tests.factories import ran, tokens
 from tests.resources.building import (
     build_bundle,
     build_command,
@@ -89,32 +88,6 @@ def test_other_links_build_again_and_the_same_do_not(tmp_path: Path) -> None:
         assert len({parts[part]["fingerprint"] for parts in (first, second, own)}) == 3
         assert first[part]["settings"]["alignments"] != second[part]["settings"]["alignments"]
         assert "alignments" not in own[part]["settings"] and own[part]["needs"].keys() == {"aligner"}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("links", "message"),
-    [
-        (LINKS[:2], "2 lines of links, but the corpus has 3 lines"),
-        ([*LINKS[:2], "0-0 0-3"], "links:3: the link 0-3 points outside .3 source and 3 target tokens"),
-        ([LINKS[0], "0-0", LINKS[2]], "links:2: the link 0-0 points outside"),
-        (["0-1 x", *LINKS[1:]], "links:1: expected links like 0-0, but found 'x'"),
-        ([*LINKS[:2], "0-99999999999"], "links:3: expected links like 0-0"),
-    ],
-)
-def test_links_that_do_not_fit_name_file_and_line(tmp_path: Path, links: list[str], message: str) -> None:
-    with pytest.raises(InputError, match=message) as raised:
-        built(tmp_path, write(tmp_path, links))
-    assert str(tmp_path / "links") in str(raised.value)
-
-
-@pytest.mark.slow
-def test_a_file_that_is_not_there_or_not_taken_is_an_error(tmp_path: Path) -> None:
-    write(tmp_path, LINKS)
-    refuses("no such file", built, tmp_path, tmp_path / "other")
-    with pytest.raises(InputError, match="none of the parts to be built takes alignments"):
-        built(tmp_path, tmp_path / "links", ["source_ngrams"])
-    assert not (tmp_path / "b" / "phrase_table").exists()
 
 
 @pytest.mark.slow

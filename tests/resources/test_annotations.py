@@ -7,7 +7,6 @@ from typing import cast
 
 import pytest
 
-from features.basics.errors import InputError
 from features.basics.progress import silent
 from features.core.bundle import Bundle, build
 from features.resources.annotation import Annotation
@@ -67,19 +66,6 @@ def test_the_corpus_keeps_its_lines(tmp_path: Path) -> None:
     assert ParallelCorpus.from_lines(PAIRS[:1]).lines is None
 
 
-@pytest.mark.parametrize("count", [2, 4])
-def test_another_number_of_blocks_is_an_error(count: int) -> None:
-    with pytest.raises(InputError, match=f"{count} CoNLL-U blocks, but the corpus has 3 lines"):
-        annotated([*blocks(), "1"][:count], corpus())
-
-
-def test_a_block_that_does_not_fit_names_its_line() -> None:
-    crooked = [*blocks()[:2], block("el gato", "DET NOUN")]
-    with pytest.raises(InputError, match="2 words, but the text 3 tokens") as raised:
-        annotated(crooked, corpus())
-    assert "segment 3" in str(raised.value)
-
-
 @pytest.mark.parametrize("gzipped", [False, True])
 def test_files_have_comments_and_empty_sentences(tmp_path: Path, gzipped: bool) -> None:
     text = ParallelCorpus.from_lines([("a", "uno"), ("b", ""), ("c", "dos tres")])
@@ -137,12 +123,6 @@ def test_parts_without_tags_need_no_annotation() -> None:
     assert annotated_sides(["pos_lexicon_source_to_target"]) == ["source", "target"]
 
 
-def test_a_part_of_tags_without_annotation_says_what_to_give(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="the target side of the corpus has no annotation") as raised:
-        build(corpus, tmp_path / "b", ["target_pos_lm"])
-    assert "apertium" in str(raised.value) and "target_annotation" in str(raised.value)
-
-
 def write_corpus(folder: Path) -> list[str]:
     """Its lines of the target."""
     things = ["house", "cat", "book", "car", "door"]
@@ -176,13 +156,6 @@ def test_tokenized_segments_take_a_bundle_of_tokenized_text_or_of_moses(tmp_path
     batch = segments("a", "b", (ENGLISH, SPANISH))
     outcome = resources_for(section, batch, ["target_ngrams"], tmp_path, silent)
     assert outcome is not None and outcome.path == tmp_path / "b"
-
-
-def test_an_unknown_program_is_taken_for_a_file(tmp_path: Path) -> None:
-    write_corpus(tmp_path)
-    with pytest.raises(InputError, match="'treetagger' is neither an annotator nor a file") as raised:
-        build_bundle(tmp_path, ["target_pos_lm"], None, {"target": "treetagger"})
-    assert "apertium" in str(raised.value)
 
 
 def entity_blocks(path: Path, lines: list[str]) -> Path:
@@ -223,9 +196,3 @@ def test_parts_that_need_entities() -> None:
     assert annotated_sides(["entity_phrase_table"], "tags") == []
     assert annotated_sides(["entity_phrase_table"], "entities") == ["source", "target"]
     assert annotated_sides(["target_pos_lm", "name_phrase_table"], "entities") == []
-
-
-def test_a_part_of_entities_without_annotation_says_what_to_give(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="entities are needed, but the source side") as raised:
-        build(corpus, tmp_path / "b", ["source_entity_annotation"])
-    assert "--task entities" in str(raised.value) and "units: name" in str(raised.value)

@@ -11,13 +11,12 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from features.basics.errors import InputError
 from features.core.bundle import Bundle
 from features.resources.language_model import LanguageModel
 from features.resources.lexicon import Lexicon
 from qe.config.experiment import load
 from qe.resources.bundle_source import Inputs
-from qe.resources.part_inputs import PartFiles, parsed
+from qe.resources.part_inputs import PartFiles
 from tests.factories import qe, ran, refuses, tokens
 from tests.resources.building import build_bundle, build_command, task_bundle, write_experiment, write_lines
 
@@ -158,31 +157,6 @@ def test_a_damaged_kenlm_binary(tmp_path: Path) -> None:
     write(tmp_path)
     (tmp_path / "lm.arpa").write_bytes(b"mmap lm http://kheafield.com/code format version 5\n\0" + b"\0" * 9)
     refuses(r"lm\.arpa: KenLM cannot read this file", built, tmp_path, {LM: tmp_path / "lm.arpa"})
-
-
-@pytest.mark.slow
-def test_files_that_cannot_be(tmp_path: Path) -> None:
-    write(tmp_path)
-    there, none = tmp_path / "s", tmp_path / "none"
-    for read, message in (
-        ({"targt_lm": there}, r"unknown part 'targt_lm'; .*did you mean 'target_lm'"),
-        ({"aligner": there}, r"s: the part 'aligner' is read from no file; ARPA .*target_lm.*lexicon_source"),
-    ):
-        refuses(message, PartFiles, read)
-    refuses("none: no such file", built, tmp_path, {LM: none})
-    with pytest.raises(InputError, match=r"the part 'target_lm' is not among those to be built"):
-        built(tmp_path, {LM: there}, ["source_lm"])
-    with pytest.raises(InputError, match=r"/s"):  # no ARPA file
-        built(tmp_path, {LM: there})
-    refuses(r"/s:1: expected two words and a probability", built, tmp_path, {LEXICON: there})
-    with pytest.raises(InputError, match=r"the part 'target_lm' has no setting 'order'; it takes case "):
-        built(tmp_path, {LM: there}, target_lm={"order": 3})
-
-
-@pytest.mark.parametrize("assignment", ["target_lm", "=x", "target_lm="])
-def test_what_is_no_assignment(assignment: str) -> None:
-    refuses("--read: expected PART=FILE", parsed, [assignment])
-    refuses("--read: 'target_lm' is given twice", parsed, ["target_lm=a", "target_lm=b"])
 
 
 @pytest.mark.slow

@@ -1,6 +1,5 @@
 """Further text of one side: parts are those of a corpus that has it, and no other part sees it."""
 
-import gzip
 import json
 from pathlib import Path
 from typing import Any, cast
@@ -15,7 +14,7 @@ from qe.config import load
 from qe.resources.bundle_source import Inputs
 from qe.resources.corpora import Monolingual
 from qe_papers.resources.truecaser import Truecaser
-from tests.factories import ran, refuses
+from tests.factories import ran
 from tests.resources.building import (
     build_bundle,
     build_command,
@@ -90,28 +89,6 @@ def test_other_text_builds_again_and_the_same_does_not(tmp_path: Path) -> None:
     first, same, other, none = run(MORE), run(MORE), run(MORE[:1]), run(None)
     assert first == same and first[2] == none[2]
     assert first[0] < other[0] < none[0] and first[1] < other[1] < none[1]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "more: no words here"),
-        (b"\n  \n", "more: no words here"),
-        (b"gut\n\xff\n", r"more:2: not UTF-8"),
-        (gzip.compress(b"uno dos\n" * 999, mtime=0)[:-20], "more:.*damaged gzip file"),
-    ],
-)
-def test_text_that_cannot_be_used(tmp_path: Path, content: bytes, message: str) -> None:
-    write(tmp_path, MORE).write_bytes(content)
-    refuses(message, build_bundle, tmp_path, ["target_lm"], further(tmp_path / "more"))
-
-
-def test_text_that_is_not_there_or_that_no_part_takes(tmp_path: Path) -> None:
-    more = write(tmp_path, MORE)
-    refuses("none: no such file", build_bundle, tmp_path, ["target_lm"], further(tmp_path / "none"))
-    refuses("takes target text", build_bundle, tmp_path, ["source_lm", "target_index"], further(more))
-    assert not (tmp_path / "b").exists()
 
 
 @pytest.mark.slow

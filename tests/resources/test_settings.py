@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from features import ParallelCorpus, Segments, Tokenizer
-from features.basics.errors import InputError
 from features.basics.progress import silent
 from features.core import bundle as bundles
 from features.core.bundle import Bundle, known_parts
@@ -83,8 +82,7 @@ def test_settings_of_parts_from_other_links(tmp_path: Path) -> None:
     table = cast(PhraseTable, bundle.part("phrase_table"))
     assert {len(table.phrase(int(t)).split()) for t in table.target} == {1}
     inputs = Inputs(inputs.alignments, settings={"phrase_table": {"symmetrization": "union"}})
-    takes = "it takes longest .*, minimum .a whole number from 1.$"
-    refuses(takes, build_bundle, tmp_path, ["phrase_table"], inputs)
+    refuses("it takes longest .*, minimum ", build_bundle, tmp_path, ["phrase_table"], inputs)
 
 
 def small_enough(part: str) -> bool:
@@ -114,31 +112,6 @@ def test_a_part_tells_every_setting_so_that_cached_features_do(part: str, tmp_pa
     assert set(entry["settings"]) <= set(bundle.manifest["parts"][part]["settings"])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("assignment", "message"),
-    [
-        ("targt_lm.order=4", r"unknown part 'targt_lm'; known: .*did you mean 'target_lm'\?"),
-        ("target_lm.ordr=4", r"the part 'target_lm' has no setting 'ordr'; it takes order \(a whole number"),
-        ("target_lm_backward.direction=forward", "has no setting 'direction'"),
-        ("source_truecaser.case=true", "has no setting 'case'; it takes none"),
-        ("target_lm.order=-1", "target_lm.order takes a whole number from 1, but got '-1'"),
-        ("target_lm.prune=x", "target_lm.prune takes true or false, but got 'x'"),
-        ("target_lm.case=upper", "target_lm.case takes 'lower' or 'true', but got 'upper'"),
-        ("aligner.prune=nan", "aligner.prune takes a number from 0, but got 'nan'"),
-    ],
-)  # fmt: skip
-def test_wrong_settings(assignment: str, message: str) -> None:
-    refuses(message, checked, parsed([assignment]), {})
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("value", [None, [4], {"a": 1}, True, 4.5, "4.5", float("inf"), "x"])
-def test_wrong_values_in_yaml(value: Any) -> None:
-    with pytest.raises(InputError, match="target_lm.order takes a whole number from 1, but got"):
-        checked({"target_lm": {"order": value}}, {})
-
-
 def test_values_have_the_type_of_the_setting() -> None:
     given = {
         "target_lm": {"order": "4", "case": True, "prune": "True"},
@@ -150,21 +123,9 @@ def test_values_have_the_type_of_the_setting() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    "assignment", ["target_lm.order", "order=4", "target_lm.=4", ".order=4", "=", "a.b="]
-)
-def test_what_is_no_assignment(assignment: str) -> None:
-    refuses("--set: expected PART.key=value, but got", parsed, [assignment])
-
-
 @pytest.mark.slow
-def test_settings_of_parts_that_are_not_built(tmp_path: Path) -> None:
+def test_settings_of_parts_that_another_needs(tmp_path: Path) -> None:
     write(tmp_path)
-    with pytest.raises(
-        InputError, match="the part 'topic_model' is not among those to be built.*--only topic_model"
-    ):
-        built(tmp_path, ["source_lm"], {"topic_model": {"topics": 5}})
-    assert not (tmp_path / "b").exists()
     needed = built(tmp_path, ["source_best_quartile"], {"lexicon_source_to_target": {"iterations": 1}})
     assert needed.manifest["parts"]["lexicon_source_to_target"]["settings"]["iterations"] == 1
 
@@ -189,19 +150,6 @@ def test_settings_reach_resources_made_of_the_task(tmp_path: Path) -> None:
     section = ResourcesSection(source=none, target=none, optional=True, settings={"source_lm": {"order": 2}})
     bundle = resources_for(section, segments, ["source_lm"], tmp_path / "cache", silent)
     assert bundle is not None and cast(LanguageModel, bundle.part("source_lm")).order == 2
-
-
-@pytest.mark.parametrize(
-    ("resources", "message"),
-    [
-        ("{source: s, target: t, setings: {}}", "unknown key 'resources.setings'.*did you mean 'settings'"),
-        ("{source: s, target: t, settings: {source_lm: 3}}", "resources.settings.source_lm: .*but got 3"),
-        ("{bundle: b, settings: {source_lm: {order: 2}}}", "`settings` is for parts to be built"),
-        ("{bundle: b, read: {source_lm: x}}", "`read` is for parts to be built"),
-    ],
-)
-def test_experiments_that_cannot_be(tmp_path: Path, resources: str, message: str) -> None:
-    refuses(message, load, write_experiment(tmp_path, resources))
 
 
 @pytest.mark.slow
