@@ -55,41 +55,11 @@ def test_paths_of_extractors_are_resolved(minimal: Path, tmp_path: Path) -> None
     assert load(minimal).features[0]["files"] == {"train": str(tmp_path / "a.tsv")}
 
 
-@pytest.mark.parametrize(
-    ("override", "message"),
-    [
-        ("split.fold=3", "unknown key 'split.fold'; known: .*did you mean 'folds'"),
-        ("weight_power=0", "weight_power: .*greater than 0, but got 0"),
-        ("search.sampler=annealing", "search.sampler: .*'tpe'"),
-        ("features=[]", "must be a list of extractors"),
-        ("features=[{compat: quest}]", "every entry needs a `kind` or a `set`"),
-        ("folds", "--set: expected key=value, but got 'folds'"),
-        ("name.first=x", "'name' is not a section"),
-    ],
-)
-def test_a_mistake_names_the_key_and_the_way_out(minimal: Path, override: str, message: str) -> None:
-    refuses(message, load, minimal, overrides=[override])
-
-
 def test_overrides_are_read_as_yaml(minimal: Path) -> None:
     loaded = load(minimal, overrides=["search.trials=7", "learner.params={alpha: 2.5}", "features.0=surface"])
     assert loaded.search.trials == 7
     assert loaded.learner[0].params == {"alpha": 2.5}
     assert loaded.features == ({"kind": "surface"},)
-
-
-def test_a_key_twice_is_an_error(minimal: Path) -> None:
-    minimal.write_text(MINIMAL + "name: other\n")
-    refuses("the key 'name' occurs twice", load, minimal)
-
-
-def test_yaml_tags_that_run_code_are_refused(minimal: Path) -> None:
-    minimal.write_text(MINIMAL + "description: !!python/object/apply:os.getcwd []\n")
-    refuses("not valid YAML", load, minimal)
-
-
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    refuses("no such experiment file", load, tmp_path / "absent.yaml")
 
 
 RESOURCES = (
@@ -103,21 +73,6 @@ def test_placeholders_of_resources_are_the_languages_of_the_pair(minimal: Path, 
     assert resources is not None and not resources.optional
     assert resources.source == tmp_path / "parallel" / "ro-en" / "train.ro.gz"
     assert resources.target == tmp_path / "parallel" / "ro-en" / "train.en.gz"
-
-
-@pytest.mark.parametrize(
-    ("resources", "overrides", "message"),
-    [
-        (RESOURCES, [], r"resources.source: '\{pair\}' needs dataset.pair, like en-de, but it is None"),
-        (RESOURCES, ["dataset.pair=ende"], "needs dataset.pair, like en-de, but it is 'ende'"),
-        ("resources: {bundle: '{lang}'}\n", [], r"unknown placeholder '\{lang\}'; known: \{pair\}"),
-    ],
-)
-def test_placeholders_that_nothing_stands_for(
-    minimal: Path, resources: str, overrides: list[str], message: str
-) -> None:
-    minimal.write_text(MINIMAL + resources)
-    refuses(message, load, minimal, overrides=overrides)
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ import qe
 from features.storage.strict_yaml import to_yaml
 from qe.config import Experiment, load
 from tests.conftest import ROOT
-from tests.factories import Capsys, Monkeypatch, exit_code, refuses
+from tests.factories import Capsys, Monkeypatch, exit_code
 
 BASE = """
 name: base
@@ -121,38 +121,6 @@ def test_chains_and_overrides(tmp_path: Path) -> None:
     assert kinds(extended) == ["casing", "tcd45", "ibm1"] and extended.name == "z"
     files = [tmp_path / "x.yaml", tmp_path / "other" / "base.yaml"]
     assert [path.resolve() for path in extended.inputs()[:2]] == files
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ("features: {remove: [lms]}", "features.remove: .* no 'lms'; they have: surface, lm,.*mean 'lm'"),
-        ("features: {remove: [{kind: lm}]}", r"takes names of kinds, .* but got \{'kind': 'lm'\}"),
-        ("features: {ad: [lm]}", "x.yaml: features: unknown key 'ad'; known: remove, add; did you mean"),
-        ("features: {}", "`features` must be a list"),
-        ("features: {add: [3]}", r"x.yaml \(extends base.yaml\): features.5: every entry needs a `kind`"),
-        ("split: {fold: 3}", r"x.yaml \(extends base.yaml\): unknown key 'split.fold'"),
-    ],
-)
-def test_a_mistake_names_the_file_and_the_way_out(tmp_path: Path, changes: str, message: str) -> None:
-    refuses(message, experiment, tmp_path, changes)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("extends: x.yaml", "x.yaml: extends: .* in a circle: x.yaml extends x.yaml"),
-        ("extends: y.yaml", "x.yaml: extends: .* in a circle: x.yaml extends y.yaml extends x.yaml"),
-        ("extends: none.yaml", "x.yaml: extends: no such experiment file: .*none.yaml"),
-        ("extends: [y.yaml]", r"extends: must be the path of .*, but got \['y.yaml'\]"),
-        ("extends: list.yaml", "list.yaml: must be a mapping of keys"),
-        ("features: {add: [lm]}", "name it in `extends`"),
-    ],
-)
-def test_what_cannot_be_extended(tmp_path: Path, content: str, message: str) -> None:
-    for name, text in {"x": content, "y": "extends: ./x.yaml", "z": "extends: z.yaml", "list": "[a]"}.items():
-        (tmp_path / f"{name}.yaml").write_text(text)
-    refuses(message, load, tmp_path / "x.yaml")
 
 
 def test_a_mapping_extends_a_file_of_the_working_directory(tmp_path: Path, monkeypatch: Monkeypatch) -> None:
