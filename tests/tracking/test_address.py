@@ -4,18 +4,16 @@ import os
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import mlflow
 import pytest
 
 from features.basics.errors import InputError
-from qe.tracking import registry, runs
+from qe.tracking import runs
 from qe.tracking.address import check_reachable, database_file, database_uri, local_path
 from qe.tracking.connection import connected
-from qe.tracking.logged_models import Described, log_model, model_directory, registered_now
-from qe.tracking.settings import registered_model
+from qe.tracking.logged_models import Described, log_model, model_directory
 from tests.factories import Monkeypatch
 
 FOLDERS = ["a%2Fb", "50%25", "100%", "what?x", "a#b", "x y", "ü", "a+b;c", "file:x", "a?b%3Fc#d", "a&b=c"]
@@ -101,20 +99,3 @@ def test_a_database_without_tables_becomes_a_store(tmp_path: Path) -> None:
         else:
             path.write_bytes(content)
         check_reachable(database_uri(path))
-
-
-@pytest.mark.parametrize(
-    "use",
-    [
-        registry.model_versions,
-        registry.entries,
-        lambda name: registry.aliased(name, registry.CHAMPION),
-        lambda name: registry.aliased("m", name),
-        lambda name: model_directory(f"models:/{name}@champion"),
-        lambda name: registered_now(f"models:/{name}@champion"),
-        lambda name: registered_model("qe-{dataset}", name, "x"),
-    ],
-)
-def test_a_name_with_half_a_surrogate_pair_is_refused(use: Callable[[str], object], store: Path) -> None:
-    with connected(), pytest.raises(InputError, match="surrogate"):
-        use("\ud83d")

@@ -9,7 +9,6 @@ import mlflow
 import pytest
 from mlflow.exceptions import MlflowException
 
-from features.basics.errors import InputError
 from qe.tracking import registry
 from qe.tracking.connection import connected
 from qe.tracking.registry import delete, select_versions, to_delete
@@ -70,11 +69,10 @@ def test_an_alias_protects_its_version(store: Path) -> None:
     registered(2)
     waiting = select_versions(NAME, ["1", "2"])
     registry.make_champion(NAME, "2")
-    refuses("version 2 of 'mine' is champion; give the alias to another", select_versions, NAME, ["2"])
-    with pytest.raises(InputError, match="is champion"):
-        delete(waiting)  # the alias came after the choice
+    refuses("version 2 of 'mine' is champion; ", select_versions, NAME, ["2"])
+    refuses("is champion", delete, waiting)  # the alias came after the choice
     assert numbers() == ["1", "2"]
-    refuses("unknown version of 'mine' '9'; known: 1, 2", select_versions, NAME, ["9"])
+    refuses("'9'; known: 1, 2", select_versions, NAME, ["9"])
 
 
 def test_verbs(store: Path) -> None:

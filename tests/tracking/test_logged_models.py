@@ -20,7 +20,6 @@ LARGE_FILE, SMALL_FILE = "resources/lm/table.npy", "model.json"
 
 
 def test_a_missing_model_is_an_error(store: Path) -> None:
-    refuses("no tracking store is there yet", model_directory, "models:/absent@champion")
     with connected():
         pass
     refuses("no model at models:/absent@champion", model_directory, "models:/absent@champion")
