@@ -1,6 +1,5 @@
 """What a model says of its origin and of other packages; what it has learned of words."""
 
-import json
 import logging
 from datetime import date, timedelta
 from pathlib import Path
@@ -16,7 +15,6 @@ from qe.models.card import origin
 from qe.models.description import MAKERS, differing, versions, warn_of_versions
 from qe.models.model import Model
 from qe.models.word_tags import PlaceTags, WordTags
-from tests.factories import refuses
 
 
 def trained(model: Path) -> str:
@@ -114,23 +112,3 @@ def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
     assert WordTags.find(tmp_path) is None  # models of before
     tags.save(tmp_path)
     assert WordTags.load(tmp_path) == tags
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"version": 2}, "unknown key .version"),
-        ({"places": {"word": {"slope": 1}}}, "is missing"),
-        ({"places": {"word": {"slope": -1.0}}}, "slope"),
-        ({"places": {"word": {"mcc": 1.5}}}, "0 .. 1"),
-    ],
-)
-def test_damage_is_refused(change: dict[str, object], message: str, tmp_path: Path) -> None:
-    good = {"slope": 1.0, "intercept": 0.0, "f1_mult": 0.3, "mcc": 0.2, "n": 5, "bad": 2}
-    content: dict[str, object] = {"insertions": 1.0, "places": {"word": good}}
-    if "places" in change:
-        (own,) = change["places"].values()  # type: ignore[attr-defined]
-        change = {"places": {"word": own if own == {"slope": 1} else {**good, **own}}}
-    (tmp_path / "word_tags.json").write_text(json.dumps(content | change))
-    refuses(message, WordTags.load, tmp_path)

@@ -18,7 +18,6 @@ from qe.models import Model
 from qe.models.pipeline import Candidate, fit
 from qe.models.robustness import Answer, judge_of, robustness_of
 from qe.models.robustness_table import destruction_note, robustness_table
-from tests.factories import refuses
 
 SCALE = LabelScale("score", None, None, True)
 TARGETS = tuple(f"la casa número {i} " + "muy grande " * (i % 7) + "está allí ." for i in range(1, 61))
@@ -94,14 +93,6 @@ def test_the_same_seed_gives_the_same_answers() -> None:
     assert one == same != other
 
 
-@pytest.mark.parametrize(
-    ("segments", "kinds", "says"),
-    [(SEGMENTS.take([]), (), "no translations"), (SEGMENTS, ("half_droped",), "half_dropped")],
-)
-def test_what_cannot_be_measured(segments: Segments, kinds: tuple[str, ...], says: str) -> None:
-    refuses(says, robustness_of, by_length, segments, SCALE, kinds=kinds)
-
-
 def reading_annotations(**columns: str) -> Model:
     """A model of lengths and parts of speech."""
     features = FeatureSet.make([{"kind": "surface"}, {"kind": "parts_of_speech"}], None)
@@ -122,10 +113,6 @@ def test_what_the_model_makes_of_a_translation_is_made_of_the_spoilt_one() -> No
         judge_of(reading_annotations(**made)), segments, SCALE, rows=40, kinds=["three_times"]
     )
     assert [answer.moved > 0 for answer in found.answers] == [True]
-
-
-def test_what_only_the_user_has_of_a_translation_fits_no_other() -> None:
-    refuses("needs 'annotation_target'", judge_of, reading_annotations())
 
 
 @pytest.mark.capability
