@@ -18,7 +18,6 @@ import pytest
 from sklearn.metrics import mean_absolute_error
 from sklearn.model_selection import KFold
 
-from features.basics.errors import InputError
 from qe.cli._summary import notes
 from qe.config import experiment
 from qe.getting_started.demo.run import EXPERIMENT
@@ -387,32 +386,6 @@ def test_tags_of_the_user_are_on_the_run_and_its_version(demo_run: Any, store: P
     assert expected.items() <= client.get_run(outcome.run_id).data.tags.items()
     entry = outcome.report["registration"]
     assert expected.items() <= client.get_model_version(entry["name"], entry["version"]).tags.items()
-    with pytest.raises(InputError, match="tracking.tags.mlflow.user: .*begin with `mlflow.`"):
-        experiment.load(EXPERIMENT, overrides=["tracking.tags={mlflow.user: me}"])
-
-
-@pytest.mark.parametrize(
-    ("override", "message"),
-    [
-        ("split.folds=500", "500 folds need at least 500 segments, but there are 240"),
-        ("search.objective=maee", "unknown metric 'maee'; known: .*did you mean 'mae'"),
-        ("resources=null", "the features need .*; name a parallel corpus"),
-        ("dataset.lable=x", "'parallel_text' has no key 'lable'|unknown key"),
-        ("weights=annotators", "number of annotators"),
-        ("search={sampler: grid, sampler_params: {seed: 1}}", "search.sampler_params: a grid takes none"),
-        (
-            "search={pruner: optuna.pruners.NopPruner, objective: [mae, rmse]}",
-            "search.pruner: Optuna prunes studies of one objective only",
-        ),
-    ],
-)
-def test_a_mistake_is_one_message_and_leaves_nothing(
-    demo_run: Any, store: Path, override: str, message: str
-) -> None:
-    loaded = experiment.load(EXPERIMENT, data_root=demo_run.output, overrides=[override])
-    with pytest.raises(InputError, match=message):
-        train(check(loaded), store / "out", cache=demo_run.output / "cache")
-    assert not (store / "out" / "report.json").exists()
 
 
 def test_what_is_calibrated_and_what_costs_buy_is_said(demo_run: Any, store: Path) -> None:
