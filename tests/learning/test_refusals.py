@@ -52,11 +52,11 @@ CASES: list[tuple[str, Any, Any]] = [
     ("left to the second round", SubsetSearch(second=["*"]), NAMED),
     ("pca", FoldFrequency({"kind": "pca"}), X),
     ("no feature matches 'pos_", Family(["pos_*"]), NAMED),
-    ("no names", Family(["lm_*"]), X),
-    ("no feature is left", Family(drop=["*"]), NAMED),
+    ("features are selected by name", Family(["lm_*"]), X),
+    ("no feature is left after", Family(drop=["*"]), NAMED),
     ("`use` names pos", Groups(GROUPS, {"pos": True}), NAMED),
-    ("no names", Groups(GROUPS), X),
-    ("no names", CostAware({"slow_*": 1.0}), X),
+    ("features are selected by name", Groups(GROUPS), X),
+    ("costs are given by name", CostAware({"slow_*": 1.0}), X),
 ]
 
 

@@ -49,10 +49,10 @@ CASES: list[tuple[Any, ...]] = [
     ("there is one only", evaluate_in_buckets, *EACH, [LENGTH], *LEVELS),
     ("at least two systems", tukey_hsd, {"a": ONES}, mean),
     ("'b' has", tukey_hsd, {"a": ONES, "b": ONES[:4]}, mean),
-    ("must be in", williams_test, 1.5, 0.4, 0.3, 80),
+    ("correlations must be in", williams_test, 1.5, 0.4, 0.3, 80),
     ("5 segments, but 20 groups", Levels.from_groups, {"document": np.arange(20)}, 5),
     ("known: centred, win-ratio, shifted", partial(bootstrap_test, method="koehn"), FIVE, FIVE, 0.0),
-    ("two-sided", partial(bootstrap_test, method="shifted", tail="less"), FIVE, FIVE, 1.0),
+    ("bootstrap is two-sided", partial(bootstrap_test, method="shifted", tail="less"), FIVE, FIVE, 1.0),
 ]
 
 
@@ -63,5 +63,5 @@ def test_what_is_refused(case: tuple[Any, ...]) -> None:
 
 @pytest.mark.parametrize("metric", all_metrics())
 def test_values_that_metrics_refuse(metric: Any) -> None:
-    refuses("finite", metric.score, UNDEFINED, FIVE[:4], error=ValueError)
+    refuses("predicted must be finite", metric.score, UNDEFINED, FIVE[:4], error=ValueError)
     refuses("alike", metric.score, FIVE, FIVE[:4], error=ValueError)
