@@ -23,7 +23,6 @@ from qe.getting_started.demo.language import (
     Lexicon,
     make_lexicon,
 )
-from tests.factories import refuses
 
 
 def lines(path: Path) -> list[str]:
@@ -193,9 +192,3 @@ def test_other_files_stay_and_nothing_temporary_is_left(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("kept")
     written = generate(tmp_path, pairs=5, train=5, test=5, new=5).files
     assert {f.name for f in tmp_path.iterdir()} == {"mine.txt", *(f.name for f in written)}
-
-
-@pytest.mark.parametrize("size", ["pairs", "train", "test", "new"])
-def test_a_size_below_one_is_an_input_error(tmp_path: Path, size: str) -> None:
-    refuses(f"{size} must be at least 1, but got 0", generate, tmp_path / "new", **{size: 0})
-    assert not (tmp_path / "new").exists()

@@ -9,12 +9,12 @@ import pytest
 
 from features.basics.errors import InputError
 from qe.config.experiment import Experiment
-from qe.data.headers import LOWER, UNSTATED, higher_is_better
+from qe.data.headers import LOWER, higher_is_better
 from qe.getting_started.demo.generation import DemoData, generate
 from qe.getting_started.init.experiment import Beginning, begin
 from qe.getting_started.init.table import Wishes, parse_columns, read_labelled
 from qe.training.check import load
-from tests.factories import Monkeypatch, TempPaths, exit_code, ran, refuses
+from tests.factories import Monkeypatch, TempPaths, exit_code, ran
 
 EN_ES = Wishes(languages=("en", "es"), higher_is_better=True)
 
@@ -57,11 +57,6 @@ def test_direction_of_headers_that_say_it(header: str) -> None:
     assert higher_is_better(header, False, "say") is False
 
 
-@pytest.mark.parametrize("header", UNSTATED)
-def test_other_directions_are_asked_for(header: str) -> None:
-    refuses("direction", higher_is_better, header, None, "say")
-
-
 def recognised(folder: Path, headers: Sequence[str], columns: dict[str, str]) -> dict[str, str]:
     """The roles of a table with these headers, whose cells are all numbers."""
     rows = [[f"{row}.{column}" for column in range(len(headers))] for row in range(20)]
@@ -71,10 +66,11 @@ def recognised(folder: Path, headers: Sequence[str], columns: dict[str, str]) ->
     return dict(read_labelled(path, wishes).options["columns"])
 
 
-def test_columns_of_mlqe_pe_are_in_doubt_until_said(tmp_path: Path) -> None:
-    headers = ["index", "original", "translation", "scores", "mean", "z_scores", "z_mean", "model_scores"]
-    refuses("several columns could be the scores: scores, mean, z_mean", recognised, tmp_path, headers, {})
-    roles = recognised(tmp_path, headers, parse_columns(["scores=z_mean"]))
+MLQE_PE = ["index", "original", "translation", "scores", "mean", "z_scores", "z_mean", "model_scores"]
+
+
+def test_columns_of_mlqe_pe(tmp_path: Path) -> None:
+    roles = recognised(tmp_path, MLQE_PE, parse_columns(["scores=z_mean"]))
     assert roles == {"source": "original", "target": "translation", "scores": "z_mean"}
 
 
@@ -107,15 +103,6 @@ def test_a_third_of_the_rows_can_be_the_corpus(tmp_path: Path, table: pd.DataFra
     assert kinds(made.experiment) == ["baseline17", "surface", "bag_of_words"]
     assert made.experiment.resources is not None and made.experiment.resources.optional
     assert "103 of 310 labels" in " ".join(made.path.read_text().split())
-
-
-@pytest.mark.parametrize("why", ["299 rows are too few", "1 rows have the source of an earlier row"])
-def test_rows_that_cannot_be_the_corpus(tmp_path: Path, table: pd.DataFrame, why: str) -> None:
-    if "few" in why:
-        table = table[:299]
-    else:
-        table.loc[1, "source"] = table.loc[0, "source"]
-    refuses(why, begun, tmp_path, table, own_corpus=True)
 
 
 def test_without_parallel_text(tmp_path: Path, table: pd.DataFrame) -> None:
@@ -156,21 +143,6 @@ def test_post_edits_alone_give_hter(tmp_path: Path, table: pd.DataFrame, data: D
     made = begun(tmp_path, table.drop(columns="score"), Wishes(languages=("en", "es")))
     assert made.experiment.dataset.options()["label"] == "hter"
     assert not made.table.dataset.scale.higher_is_better
-
-
-@pytest.mark.parametrize(
-    ("labels", "message"),
-    [
-        ((3, 3), "all labels are 3: there is nothing to learn"),
-        (("sí", "no"), "of two words, 'no' and 'sí', and neither is known; write OK for"),
-    ],
-)
-def test_labels_that_teach_nothing(
-    labels: tuple[object, object], message: str, tmp_path: Path, table: pd.DataFrame
-) -> None:
-    column = [labels[score <= 3] for score in table.score]
-    refuses(message, begun, tmp_path, table.assign(score=column))
-    assert not (tmp_path / "mine.yaml").exists()
 
 
 def test_paths_lead_through_links(tmp_path: Path, table: pd.DataFrame) -> None:
