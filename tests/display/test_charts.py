@@ -37,4 +37,4 @@ def test_more_kinds_stand_beside_a_png(tmp_path: Path, monkeypatch: pytest.Monke
     draw(tmp_path / "c.svg")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.png", "b.pdf", "b.png", "b.svg", "c.svg"]
     monkeypatch.setenv(PLOTS, "eps")
-    refuses("QE_PLOTS: unknown kind of plot 'eps'; known: png, svg, pdf", draw, tmp_path / "d.png")
+    refuses("QE_PLOTS: .*'eps'; known: png", draw, tmp_path / "d.png")
