@@ -59,7 +59,7 @@ BODIES: list[tuple[str, int, str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "status", "place", "body"), BODIES)
+@pytest.mark.parametrize(("kind", "status", "place", "body"), BODIES, ids=[row[2] for row in BODIES])
 def test_a_body_that_is_no_table(
     kind: str, status: int, place: str, body: Any, request: pytest.FixtureRequest
 ) -> None:
