@@ -33,16 +33,12 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
     return build(lambda: corpus(pairs * 60, TOKENIZERS), tmp_path_factory.mktemp("bundle"), parts)
 
 
-def segments(rows: Sequence[Sequence[str]]) -> Segments:
-    return paired(rows, TOKENIZERS)
-
-
 def word_quality(bundle: Bundle, **settings: object) -> Any:
     return make_extractor({"kind": "word_quality", **settings}, bundle)
 
 
 def looked_up(bundle: Bundle, rows: Sequence[tuple[str, str, str]], *, own: bool) -> TokenTable:
-    knowledge, batch = word_quality(bundle), segments(rows)
+    knowledge, batch = word_quality(bundle), paired(rows, TOKENIZERS)
     labels = {"post_edit": [row[2] for row in rows]}
     text = TrainingText.fit(batch, labels, ["post_edit"], knowledge.aligner)
     return with_text(describe(batch, knowledge, frozenset()), text, is_training=own)
@@ -73,7 +69,7 @@ def test_a_training_segment_is_not_looked_up_in_its_own_text(bundle: Bundle) -> 
 
 def test_references_of_tokenised_segments_are_tokenised(bundle: Bundle) -> None:
     plain = word_quality(bundle)
-    whitespace = replace(segments(ROWS), target_tokenizer=Tokenizer("es", "whitespace"))
+    whitespace = replace(paired(ROWS, TOKENIZERS), target_tokenizer=Tokenizer("es", "whitespace"))
     text = TrainingText.fit(
         whitespace, {"reference": ["una casa."] * len(ROWS)}, ["reference"], plain.aligner
     )
@@ -92,7 +88,7 @@ def test_gaps_know_what_stands_between_their_words(bundle: Bundle) -> None:
 
 @pytest.mark.slow
 def test_a_fitted_extractor_scores_alike_after_saving(bundle: Bundle, tmp_path: Path) -> None:
-    batch = segments(ROWS)
+    batch = paired(ROWS, TOKENIZERS)
     texts = {name: [row[2] for row in ROWS] for name in ("post_edit", "reference")}
     fitted = word_quality(bundle, texts=["post_edit", "reference"], rounds=3).fit(batch, texts)
     fitted.save(tmp_path)
@@ -107,9 +103,9 @@ def described(bundle: Bundle, batch: Segments) -> TokenTable:
 @pytest.mark.slow
 def test_pieces_make_the_same_table(bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [*ROWS, ("the cat", "", ""), *ROWS[::-1], ("", "gato", "gato")]
-    whole = described(bundle, segments(rows))
+    whole = described(bundle, paired(rows, TOKENIZERS))
     monkeypatch.setattr(module, "_LEAST", 3)
-    pieces = described(bundle, segments(rows))
+    pieces = described(bundle, paired(rows, TOKENIZERS))
     assert pieces.word_names == whole.word_names and pieces.gap_names == whole.gap_names
     for name in ("words", "gaps", "word_rows", "gap_rows", "offsets"):
         np.testing.assert_array_equal(getattr(pieces, name), getattr(whole, name), err_msg=name)
@@ -123,7 +119,7 @@ def test_pieces_make_the_same_table(bundle: Bundle, monkeypatch: pytest.MonkeyPa
 def test_triples_tell_apart_what_pairs_do_not(bundle: Bundle) -> None:
     """`casa` between `la` and `roja`, and `la` and `blanca`; equal texts have equal keys."""
     texts = ["la casa roja", "la casa blanca", "la casa roja"]
-    table = described(bundle, segments([("the red house", text, "") for text in texts]))
+    table = described(bundle, paired([("the red house", text, "") for text in texts], TOKENIZERS))
     keys = triple_keys(table.word_keys, table.offsets)
     middle = np.array([1, 4, 7])
     assert len(set(table.word_keys["bigram"][middle].tolist())) == 1

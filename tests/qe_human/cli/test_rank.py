@@ -2,6 +2,7 @@
 
 import json
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from qe.tracking.connection import connected
-from tests.factories import Done, prints, ran
+from tests.factories import prints, ran
 
 
 @pytest.fixture
@@ -27,14 +28,13 @@ def judged(tmp_path: Path) -> Path:
     return path
 
 
-def run(arguments: list[Any], code: int = 0) -> Done:
-    return ran("rank", *arguments, code=code)
+rank, correlate = partial(ran, "rank"), partial(ran, "correlate")
 
 
 def test_json_has_the_agreed_form(judged: Path) -> None:
     methods = ["bojar", "expected_wins", "official", "most_probable"]
     arguments = [judged, "--pair", "Czech-English", "--methods", *methods]
-    told = json.loads(run([*arguments, "--json", "--samples", "50"]).out)
+    told = json.loads(rank(*arguments, "--json", "--samples", "50").out)
     assert told["schema"] == 1 and list(told["rankings"]) == ["Czech-English"]
     assert list(told["rankings"]["Czech-English"]) == methods
     methods = told["rankings"]["Czech-English"]
@@ -49,9 +49,9 @@ def test_json_has_the_agreed_form(judged: Path) -> None:
 @pytest.mark.slow
 def test_text_markdown_latex_and_all_methods(judged: Path) -> None:
     playoffs = ["--methods", "expected_wins", "monte_carlo_playoffs:tournaments=500", "--samples", "30"]
-    assert "### Czech-English" in run([judged, *playoffs, "--markdown"]).out
-    assert "\\begin{tabular}" in run([judged, *playoffs, "--latex"]).out
-    every = json.loads(run([judged, "--samples", "30", "--pair", "Czech-English", "--json"]).out)
+    assert "### Czech-English" in rank(judged, *playoffs, "--markdown").out
+    assert "\\begin{tabular}" in rank(judged, *playoffs, "--latex").out
+    every = json.loads(rank(judged, "--samples", "30", "--pair", "Czech-English", "--json").out)
     told = every["rankings"]["Czech-English"]
     assert next(iter(told)) == "expected_wins" and len(told) >= 12
     assert "ranges" not in told["feedback_arc_set"] and "ranges" not in told["monte_carlo_playoffs"]
@@ -61,12 +61,12 @@ def test_text_markdown_latex_and_all_methods(judged: Path) -> None:
 def test_ranges_and_settings_of_one_method_twice(judged: Path) -> None:
     methods = ["--methods", "trueskill:draw=0.1", "trueskill:draw=0.4", "feedback_arc_set"]
     common = [judged, "--pair", "English-Czech", *methods, "--samples", "20", "--json"]
-    told = json.loads(run([*common, "--ranges", "all"]).out)["rankings"]["English-Czech"]
+    told = json.loads(rank(*common, "--ranges", "all").out)["rankings"]["English-Czech"]
     assert list(told) == ["trueskill:draw=0.1", "trueskill:draw=0.4", "feedback_arc_set"]
     assert all("ranges" in entry for entry in told.values())
-    told = json.loads(run([*common, "--ranges", "none"]).out)["rankings"]["English-Czech"]
+    told = json.loads(rank(*common, "--ranges", "none").out)["rankings"]["English-Czech"]
     assert not any("ranges" in entry for entry in told.values())
-    told = json.loads(run([*common, "--ranges", "feedback_arc_set"]).out)["rankings"]["English-Czech"]
+    told = json.loads(rank(*common, "--ranges", "feedback_arc_set").out)["rankings"]["English-Czech"]
     assert [name for name, entry in told.items() if "ranges" in entry] == ["feedback_arc_set"]
 
 
@@ -83,7 +83,7 @@ def test_tracking_logs_figures_tables_and_plots(
     )
     monkeypatch.chdir(tmp_path)
     methods = ["--methods", "expected_wins", "feedback_arc_set"]
-    captured = run([judged, *methods, "--samples", "20", "--track", "--json"])
+    captured = rank(judged, *methods, "--samples", "20", "--track", "--json")
     json.loads(captured.out)
     run_id = captured.err.split("MLflow run ")[1].split()[0]
     with connected():
@@ -117,13 +117,9 @@ def files(tmp_path: Path) -> list[str]:
             "--lower-is-better", "poor"]  # fmt: skip
 
 
-def correlate_run(arguments: list[Any], code: int = 0) -> Done:
-    return ran("correlate", *arguments, code=code)
-
-
 @pytest.mark.slow
 def test_json_holds_all(files: list[str]) -> None:
-    told = json.loads(correlate_run([*files, *QUICK, "--json"]).out)
+    told = json.loads(correlate(*files, *QUICK, "--json").out)
     assert told["systems"] == 7 and told["segments"] == 20 and told["judged_translations"] == 140
     names = ["acc_eq", "acc_eq:group=none", "kendall_wmt12", "pearson", "spearman", "pairwise_accuracy",
              "soft_pairwise_accuracy", "system_pearson", "system_spearman"]  # fmt: skip
@@ -142,7 +138,7 @@ def test_json_holds_all(files: list[str]) -> None:
 
 def test_settings_of_a_correlation_and_no_tests(files: list[str]) -> None:
     asked = ["--correlations", "pearson:group=item", "acc_eq:calibrate=false"]
-    told = json.loads(correlate_run([*files, *asked, "--permutations", 0, "--samples", 0, "--json"]).out)
+    told = json.loads(correlate(*files, *asked, "--permutations", 0, "--samples", 0, "--json").out)
     assert list(told["correlations"]) == asked[1:]
     pearson = told["correlations"]["pearson:group=item"]
     assert pearson["groups"] == 20 and pearson["tests"] == [] and pearson["clusters"] is None
@@ -152,14 +148,14 @@ def test_settings_of_a_correlation_and_no_tests(files: list[str]) -> None:
 @pytest.mark.slow
 def test_tables_and_files(files: list[str], tmp_path: Path) -> None:
     out = tmp_path / "out"
-    printed = correlate_run([*files, *QUICK, "--correlations", "pearson", "system_pearson", "-o", out]).out
+    printed = correlate(*files, *QUICK, "--correlations", "pearson", "system_pearson", "-o", out).out
     assert "metrics against people" not in printed and "good" in printed and "better than" in printed
     names = {path.name for path in out.iterdir() if not path.name.startswith(".")}
     assert names == {"report.json", "report.md", "report.tex", "correlations.png", "significance-pearson.png",
                      "significance-system_pearson.png"}  # fmt: skip
-    markdown = correlate_run([*files, *QUICK, "--correlations", "pearson", "--markdown"]).out
+    markdown = correlate(*files, *QUICK, "--correlations", "pearson", "--markdown").out
     assert "| good | 1 |" in markdown and "p (Williams)" in markdown
-    latex = correlate_run([*files, *QUICK, "--correlations", "pearson", "--latex"]).out
+    latex = correlate(*files, *QUICK, "--correlations", "pearson", "--latex").out
     assert r"\begin{tabular}{lrrrl}" in latex
 
 
@@ -168,7 +164,7 @@ def test_one_system_has_no_pairs(tmp_path: Path) -> None:
     (tmp_path / "h.tsv").write_text("id\tscore\n" + "".join(f"{i}\t{i}\n" for i in range(9)))
     (tmp_path / "m.tsv").write_text("id\thter\n" + "".join(f"{i}\t{-i * i}\n" for i in range(9)))
     asked = ["--human", tmp_path / "h.tsv", "--metrics", tmp_path / "m.tsv", "--lower-is-better", "hter"]
-    told = json.loads(correlate_run([*asked, *QUICK, "--json"]).out)
+    told = json.loads(correlate(*asked, *QUICK, "--json").out)
     assert list(told["correlations"]) == ["acc_eq:group=none", "pearson", "spearman"]
     assert told["correlations"]["spearman"]["metrics"]["hter"]["score"] == pytest.approx(1.0)
     (note,) = (note for note in told["notes"] if "system_pearson" in note)
@@ -182,7 +178,7 @@ def test_tracking(files: list[str], tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
     asked = ["--correlations", "pearson", "--track"]
-    run_id = correlate_run([*files, *QUICK, *asked]).err.split()[-1]
+    run_id = correlate(*files, *QUICK, *asked).err.split()[-1]
     logged = mlflow.MlflowClient(os.environ["MLFLOW_TRACKING_URI"]).get_run(run_id)
     assert logged.data.metrics["pearson.good"] > 0.9 and "pearson.good.low" in logged.data.metrics
     assert logged.data.params["permutations"] == "50"
