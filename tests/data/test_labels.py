@@ -15,7 +15,7 @@ from features.text.tokens import Tokens
 from qe.data.format import FORMATS
 from qe.data.labels import PostEditLabels, from_post_edits, hter
 from qe.data.writing import save_table
-from tests.factories import Find, ran
+from tests.factories import Find, ran, tokens
 
 TAGS = ("x", "infl", "reord", "miss", "ext", "lex")  # Hjerson's names of labels 0 .. 5
 
@@ -25,10 +25,6 @@ def labels(shared_data: Find) -> PostEditLabels:
     train = FORMATS.get("wmt12")().read(shared_data("wmt12-qe")).splits["train"]
     assert train.post_edit is not None
     return from_post_edits(train.segments.target, train.post_edit, "es")
-
-
-def tokens(text: str) -> Tokens:
-    return Tokens.from_lists([text.split()])
 
 
 def lines(path: Path) -> list[str]:

@@ -1,6 +1,5 @@
 """The first hour (docs/own-data.md) on three public layouts, from an empty folder."""
 
-import gzip
 import json
 from itertools import islice
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from features.storage.files import read_lines
 from tests.factories import Find, exit_code
 
 ROWS, NEW = 150, 20
@@ -16,12 +16,7 @@ SAID = {"mlqe": ["--columns", "scores=z_mean"], "wmt12": ["--higher-is-better"],
 
 
 def lines(path: Path, n: int) -> list[str]:
-    with (
-        gzip.open(path, "rt", encoding="utf-8")
-        if path.suffix == ".gz"
-        else path.open(encoding="utf-8") as text
-    ):
-        return [line.rstrip("\n") for line in islice(text, n)]
+    return list(islice(read_lines(path), n))
 
 
 def table(layout: str, shared: Find, n: int) -> str:

@@ -84,6 +84,7 @@ BUNDLES: dict[str, tuple[str | bytes | None, Builder, str]] = {
         None, unread("target_pos_lm", annotations={"target": "treetagger"}), "'treetagger' .*apertium",
     ),
 }  # fmt: skip
+AT_ONCE = ("text: no file", "text: no part", "no tags", "no entities", "no annotator")  # not slow
 CROOKED = [*blocks()[:2], block("el gato", "DET NOUN")]
 UNKNOWN = Path("x")
 # What is called, and where the refusal points.
@@ -126,8 +127,9 @@ EXPERIMENTS = {
 }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("case", BUNDLES)
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=[] if case in AT_ONCE else [pytest.mark.slow]) for case in BUNDLES]
+)
 def test_bundles(case: str, tmp_path: Path) -> None:
     content, built, place = BUNDLES[case]
     (tmp_path / "s").write_text("red house\n\nthe red house\n")
