@@ -59,7 +59,7 @@ TWO = "compare --references ref --system a=old --system b=new --metrics ter --ou
 SVR = "evaluate --gold scores --predictions more "
 COMMANDS = {
     ONE + "b=short": "short has 2",
-    "compare --system a=old": "no reference",
+    "compare --system a=old": "no reference;",
     ONE + "a=new": "named twice: a",
     ONE + "--metrics blue": "did you mean 'bleu'",
     "compare --references hole --system a=old": "hole:2: empty reference",
