@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 import qe
-from features.basics.errors import InputError
 from features.core.segments import Segments
 from qe.data.dataset import Split, concatenate
 from qe.data.frames import as_pandas, convert_like
+from tests.factories import refuses
 
 TEXTS = {
     "source": ["the red house", "a tree", "it rains"],
@@ -61,8 +61,8 @@ def test_rows_of_a_table_in_memory_are_numbered_and_texts_must_be_there() -> Non
     data = qe.Dataset.from_frame(table, **told)
     assert data.splits["train"].segments.id == ("1", "2") and len(data.notes) == 1
     assert "1 rows without a label are left out (lines row 2)" in data.notes[0]
-    with pytest.raises(InputError, match=r"the table of 'train':row 3: the target is missing \(null\)"):
-        qe.Dataset.from_frame(table.assign(target=["a", "b", None]), **told)
+    missing = table.assign(target=["a", "b", None])
+    refuses("'train':row 3: the target is missing", qe.Dataset.from_frame, missing, **told)
 
 
 def test_a_dataset_says_which_columns_it_does_not_read() -> None:

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from features.basics.errors import InputError
 from qe.data import public
 from qe.data.format import make_format
 from qe.data.public import Download, PublicDataset, fetch
@@ -105,8 +104,7 @@ def test_a_file_of_the_users_is_not_replaced(server: Server, tmp_path: Path) -> 
     changed = tmp_path / "features/plain.tsv"
     changed.parent.mkdir()
     changed.write_text("changed")
-    with pytest.raises(InputError, match="is there, and not as 'any' publishes it; move it away"):
-        fetch("any", tmp_path, base_url=server.url)
+    refuses(r"plain\.tsv: is there, .*'any'.*move", fetch, "any", tmp_path, base_url=server.url)
     assert names(tmp_path) == ["features/plain.tsv"] and changed.read_text() == "changed"
     assert server.requests == []
 
@@ -114,8 +112,7 @@ def test_a_file_of_the_users_is_not_replaced(server: Server, tmp_path: Path) -> 
 @pytest.mark.parametrize("ranges", [True, False])
 def test_a_cut_off_download_goes_on(server: Server, tmp_path: Path, ranges: bool) -> None:
     server.cut, server.ranges = 100, ranges
-    with pytest.raises(InputError, match=r"set\.tar\.gz: cannot be downloaded .*continues the download"):
-        fetch("any", tmp_path, base_url=server.url)
+    refuses(r"set\.tar\.gz: .*continues the download", fetch, "any", tmp_path, base_url=server.url)
     assert all(name.startswith(".download/") for name in names(tmp_path))
     server.cut = None
     fetch("any", tmp_path, base_url=server.url)
@@ -134,7 +131,7 @@ def test_a_complete_part_is_used(server: Server, tmp_path: Path) -> None:
 
 def test_changed_content_is_refused(server: Server, tmp_path: Path) -> None:
     server.files["/x/set.tar.gz"] = archive({**CONTENT, "a.txt": b"forged\n"})
-    refuses(r"no content with the expected checksum for a\.txt", fetch, "any", tmp_path, base_url=server.url)
+    refuses(r"checksum for a\.txt", fetch, "any", tmp_path, base_url=server.url)
     assert not (tmp_path / "a.txt").exists()
     server.files["/x/set.tar.gz"] = b"not an archive at all"
     (tmp_path / "deep/b.txt").unlink()
@@ -144,8 +141,8 @@ def test_changed_content_is_refused(server: Server, tmp_path: Path) -> None:
 
 def test_server_errors(server: Server, tmp_path: Path) -> None:
     del server.files["/x/set.tar.gz"]
-    refuses(r"/x/set\.tar\.gz: the server answers 404", fetch, "any", tmp_path, base_url=server.url)
-    refuses("must begin with http:// or https://", fetch, "any", tmp_path, base_url="file:///etc")
+    refuses(r"/x/set\.tar\.gz: .*404", fetch, "any", tmp_path, base_url=server.url)
+    refuses("http:// or https://", fetch, "any", tmp_path, base_url="file:///etc")
     refuses("cannot be downloaded", fetch, "any", tmp_path, base_url="http://127.0.0.1:1")
 
 
@@ -230,16 +227,16 @@ def test_what_nobody_published_a_checksum_of_is_recorded(other_pair: Server, tmp
     lost.unlink()
     url = public.dataset("mlqe-pe", ["et-en"]).downloads[-1].url
     other_pair.files[f"/{url}"] = packed({"et-en-dev/dev.hter": b"0.9\n" * 20})
-    with pytest.raises(InputError, match="no content with the expected checksum for et-en/post-editing/dev"):
-        fetch("mlqe-pe", tmp_path, pairs=["et-en"], base_url=other_pair.url)
+    options: dict[str, Any] = {"pairs": ["et-en"], "base_url": other_pair.url}
+    refuses("checksum for et-en/post-editing/dev", fetch, "mlqe-pe", tmp_path, **options)
     assert not lost.exists()
 
 
 def test_an_archive_writes_nowhere_else(other_pair: Server, tmp_path: Path) -> None:
     url = public.dataset("mlqe-pe", ["et-en"]).downloads[0].url
     other_pair.files[f"/{url}"] = packed({"et-en-train/../../../../out": b"x"})
-    with pytest.raises(InputError, match="damaged archive .*outside its folder"):
-        fetch("mlqe-pe", tmp_path / "set", pairs=["et-en"], base_url=other_pair.url)
+    options: dict[str, Any] = {"pairs": ["et-en"], "base_url": other_pair.url}
+    refuses("damaged archive .*outside", fetch, "mlqe-pe", tmp_path / "set", **options)
     assert names(tmp_path) == []
 
 

