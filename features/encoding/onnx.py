@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path, PurePosixPath
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, BinaryIO, Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,8 +77,7 @@ def external_files(weights: Path) -> tuple[str, ...]:
     with damage_reported("the encoder", weights, REMEDY), weights.open("rb") as stream:
         if not weights.stat().st_size:
             raise Damaged("the file is empty")
-        with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as mapped, memoryview(mapped) as content:
-            names = tuple(dict.fromkeys(_locations(content, "model", 0)))
+        names = tuple(dict.fromkeys(_locations(_mapped(stream), "model", 0)))
     for name in names:
         parts, wrong = PurePosixPath(name).parts, ""
         places = [weights.parent.joinpath(*parts[: i + 1]) for i in range(len(parts))]
@@ -95,6 +94,11 @@ def external_files(weights: Path) -> tuple[str, ...]:
                 remedy="put the file itself next to the model, or export it again",
             )
     return names
+
+
+def _mapped(stream: BinaryIO) -> memoryview:
+    # Closed when nothing refers to it: what refuses a damaged part holds that part.
+    return memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
 
 
 def _locations(content: memoryview, message: str, depth: int) -> Iterator[str]:
@@ -120,13 +124,9 @@ _NORMALISATION: Final = b"LayerNormalization"
 
 def layer_outputs(weights: Path) -> tuple[str, ...]:
     """Names of the states after embeddings and after each layer's second normalisation (BERT, XLM-R)."""
-    with (
-        damage_reported("the encoder", weights, REMEDY),
-        weights.open("rb") as stream,
-        mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as mapped,
-        memoryview(mapped) as content,
-    ):
-        normalised = [name for graph in _values_of(content, _GRAPH) for name in _normalised(graph)]
+    with damage_reported("the encoder", weights, REMEDY), weights.open("rb") as stream:
+        graphs = _values_of(_mapped(stream), _GRAPH)
+        normalised = [name for graph in graphs for name in _normalised(graph)]
     if len(normalised) < 3 or len(normalised) % 2 == 0:
         raise InputError(
             f"the layers of this encoder cannot be identified: it has {len(normalised)} normalisations, and "
