@@ -228,8 +228,12 @@ def text_lines(path: Path, encoding: str = "utf-8") -> Iterator[str]:
                 text = line.removesuffix("\n").removesuffix("\r")
                 yield text.removeprefix("\ufeff") if number == 1 else text
         except UnicodeError as error:
+            reason = str(error)
+            if isinstance(error, UnicodeDecodeError):  # the stream decodes lines before they are read
+                reason = error.reason
+                number += error.object[: error.start].decode(encoding, "replace").count("\n")
             raise InputError(
-                f"not {encoding} ({error.reason if isinstance(error, UnicodeDecodeError) else error})",
+                f"not {encoding} ({reason})",
                 location=f"{path}:{number + 1}",
                 remedy="name its encoding (--encoding), or convert the file, for example with iconv -t UTF-8",
             ) from None

@@ -151,7 +151,14 @@ FILES: dict[str, tuple[str, Content, Callable[[Path], Any], str]] = {
     "rows: delimiter": ("a.csv", "a,b\n", rows(Layout(delimiter="ab")), "'ab' is no delimiter"),
     "rows: encoding": ("a.csv", "a,b\n", rows(Layout(encoding="klingon")), "'klingon' is no encoding"),
     "rows: encoding of bytes": ("a.csv", "a,b\n", rows(Layout(encoding="hex")), "'hex' is no encoding"),
-    "rows: another encoding": ("a.csv", b"a,b\n\xff,c\n", rows(Layout(encoding="ascii")), "csv:.*not ascii"),
+    "rows: another encoding": ("a.csv", b"a,b\n\xff,c\n", rows(Layout(encoding="ascii")), "csv:2: not ascii"),
+    "rows: another encoding far below": (
+        "a.csv", b"a,b\n" * 4000 + b"\xff,c\n", rows(Layout(encoding="ascii")), "csv:4001: not ascii",
+    ),
+    "rows: half a character": (
+        "a.csv", "a,b\n1,2\n".encode("utf-16") + b"\x00\xd8\x00", rows(Layout(encoding="utf-16")),
+        "csv:3: not utf-16",
+    ),
     "rows: decimal sign": ("a.csv", "a,b\n", rows(Layout(decimal="'")), "is no decimal sign"),
     "rows: kind": ("a.csv", "a,b\n", rows(Layout("xls")), "'xls'; known: tsv"),
     "rows: a field too few": ("a.csv", "a,b\nc,d\ne\n", rows(), "a.csv:3: 1 fields"),
