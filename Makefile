@@ -4,8 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
-# Compiled on all cores; files of other Pythons within packages are no fault.
-COMPILE := $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
+# Compiled on all cores, but for the packages' own tests; files of other Pythons within packages are no fault.
+COMPILE := $(BIN)/python -m compileall -qq -j 0 -x '/tests?/' $(VENV)/lib || true
 # Names and versions with hashes of all that is needed (`make lock`): for training, and the tools of development.
 LOCKS := requirements.lock requirements-dev.lock
 # Compiled modules are kept, whatever the shell says: without them half the time of `make test-fast` is compilation.

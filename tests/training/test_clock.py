@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,12 +14,8 @@ from qe.training.run_state import Clock
 def times(monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, float]]:
     """(seconds, CPU seconds), one for every look at the time, in the order of looking."""
     given: list[tuple[float, float]] = []
-
-    def looks() -> Iterator[tuple[float, float]]:
-        while True:
-            yield given.pop(0)
-
-    monkeypatch.setattr(module, "_now", looks().__next__)
+    monkeypatch.setattr(module, "time", SimpleNamespace(perf_counter=lambda: given[0][0]))
+    monkeypatch.setattr(module, "os", SimpleNamespace(times=lambda: (given.pop(0)[1], 0.0, 0.0, 0.0)))
     return given
 
 
