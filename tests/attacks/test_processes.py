@@ -155,6 +155,7 @@ def test_a_second_job_on_one_output_is_refused_and_the_first_is_whole(
 def train(demo_model: Path, output: Path, *settings: str) -> list[str]:
     command = [*QE, "train", str(EXPERIMENT), "--data-root", str(demo_model.parent), "--output", str(output)]
     fast = ["features=[surface]", "learner={kind: ridge, params: {alpha: 1.0}, space: {}}"]
+    fast += ["guard=false", "evaluation.robustness=false"]
     options = [word for setting in (*fast, *settings) for word in ("--set", setting)]
     return [*command, "--cache-dir", str(demo_model.parent / "cache"), "--quiet", *options]
 
