@@ -14,6 +14,8 @@ import hypothesis
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+# Workers share the cores, and threads of BLAS would wait for each other. No library is loaded yet.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # No time limits within a test: what is measured is how busy the machine is.
 hypothesis.settings.register_profile("unhurried", deadline=None)
 hypothesis.settings.load_profile("unhurried")
