@@ -27,7 +27,7 @@ from features.storage.checksums import checksums, verify
 from features.storage.files import digest, link_or_copy
 from features.word_level.places import PLACES, Kind, Places, WordLevelExtractor, gathered
 from qe.data.dataset import Split
-from qe.data.folds import Fold, Scheme, groups_of, make_folds
+from qe.data.folds import GROUPED, Fold, Scheme, groups_of, make_folds
 from qe.training.auxiliary_labels import AuxiliaryLabels
 from qe.training.run_state import Clock
 
@@ -239,14 +239,13 @@ class Extraction:
         return self._cached(i, key, compute)
 
     def _parts(self, fitting: Split) -> list[tuple[Rows, Rows]]:
-        return make_folds(
-            len(fitting),
-            self.cross_fit,
-            seed=self.seed,
-            scheme=self.fold_by,
-            block=self.block,
-            documents=groups_of(fitting.segments, self.fold_by),
-        )
+        """`cross_fit` folds, or one per group if the fold has fewer; of random rows if it has one group."""
+        n, groups = len(fitting), groups_of(fitting.segments, self.fold_by)
+        units = len({*(groups or range(n))}) if self.fold_by in GROUPED else n
+        units = -(-n // self.block) if self.fold_by == "block" else units
+        by, units = (self.fold_by, units) if units > 1 else ("random", n)
+        folds = min(self.cross_fit, units)
+        return make_folds(n, folds, seed=self.seed, scheme=by, block=self.block, documents=groups)
 
     def _shared(
         self, i: int, extractor: FittedExtractor, split: Split, sharing: Sharing

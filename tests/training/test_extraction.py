@@ -47,6 +47,20 @@ def test_training_rows_have_values_of_fits_without_their_fold(by: Literal["block
     assert other["mean"].tolist() == [21.5] * 3 + [4.0] * 3 + [18.5] * 3
 
 
+@pytest.mark.parametrize("by", ["block", "document"])
+@pytest.mark.parametrize(("documents", "values"), [("aaabbb", [4.0] * 3 + [1.0] * 3), ("aaaaaa", None)])
+def test_a_fold_with_fewer_groups_than_parts_is_cross_fitted(
+    by: Literal["block", "document"], documents: str, values: list[float] | None
+) -> None:
+    """Two groups make two parts instead of five; one group makes parts of random rows: none has its label."""
+    block = 3 if values else 6
+    extraction = Extraction(FeatureSet(({"kind": "mean"},), (Mean(),)), None, fold_by=by, block=block)
+    training = split("train", 6)
+    training = replace(training, segments=replace(training.segments, doc_id=tuple(documents)))
+    found = extraction.training_table(training)["mean"].tolist()
+    assert found == values if values else len({*found}) == 5
+
+
 def test_held_out_rows_have_values_of_the_training_rows_alone() -> None:
     """Labels 0 .. 5 and 100, 200, 300: the latter are held out, and reach nothing."""
     extraction = Extraction(
