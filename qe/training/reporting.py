@@ -21,7 +21,6 @@ from features.core.segments import Segments
 from features.storage.files import atomic_file
 from qe.config.experiment import Experiment
 from qe.data.dataset import Dataset
-from qe.data.folds import Fold
 from qe.data.public import terms_of
 from qe.data.score_files import write_submission
 from qe.data.writing import save_table
@@ -44,7 +43,7 @@ from qe.statistics.settings import SignificanceSettings
 from qe.tracking.settings import working_directory_commit
 from qe.training import plots
 from qe.training.preparation import Prepared
-from qe.training.reading import scores_of
+from qe.training.reading import folds_of, scores_of
 from qe.training.search import SearchResult
 from qe.training.words import Words, reliability_bins, word_section, write_words
 
@@ -131,10 +130,12 @@ def assemble(result: TrainingResult, output: Path) -> dict[str, Any]:
             "by": experiment.split.fold_by,
             "seed": experiment.split.seed,
             "selected_on_these_folds": not search.objective.space.single,
-            **cross_validated(prepared, result.out_of_fold, prepared.first_folds),
+            **cross_validated(prepared, result.out_of_fold),
             "repeats": over_repeats(prepared, result.repeats),
         },
-        "nested": None if result.nested is None else cross_validated(prepared, result.nested),
+        "nested": None
+        if result.nested is None
+        else cross_validated(prepared, result.nested, experiment.split.outer),
         "test": on_test(prepared, result.predictions),
         "robustness": robustness,
         "words": word_section(result.words, section.samples, section.seed),
@@ -165,13 +166,14 @@ def recipe(seed: int, dataset: str, feature_set: FeatureSet, parts: Mapping[str,
     }
 
 
-def cross_validated(prepared: Prepared, predicted: FloatArray, folds: Sequence[Fold] = ()) -> dict[str, Any]:
-    """The report of (n,) out-of-fold predictions and of the baselines', with figures of each of `folds`."""
+def cross_validated(prepared: Prepared, predicted: FloatArray, outer: int | None = None) -> dict[str, Any]:
+    """The report of (n,) out-of-fold predictions and of the baselines', with figures of each inner fold."""
+    folds = prepared.first_folds if outer is None else folds_of(prepared.training, prepared.experiment, outer)
     systems = {prepared.experiment.name: predicted} | baselines.cross_validated(
-        prepared.training.segments, prepared.scores, prepared.first_folds, prepared.dataset.scale
+        prepared.training.segments, prepared.scores, folds, prepared.dataset.scale
     )
     report = _report(prepared.experiment, prepared.dataset, prepared.scores, systems, prepared.oracles)
-    for name in systems if folds else ():
+    for name in systems if outer is None else ():
         # The task's papers of 2012 report means over folds; a metric of all rows is another figure.
         by_fold = pd.DataFrame([repeat_figures(prepared, systems[name], rows) for _, rows in folds])
         report["systems"][name]["per_fold"] = {

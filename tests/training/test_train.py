@@ -303,6 +303,10 @@ def test_repeats_and_nested_folds_are_reported_apart(demo_run: Any, store: Path)
     assert nested != plain and abs(nested - plain) < 0.05
     table = pd.read_parquet(store / "out" / "predictions.parquet")
     assert np.isfinite(table.loc[table["split"] == "train", "nested"]).all()
+    y = table.loc[table["split"] == "train", "gold"].to_numpy()
+    errors = [abs(y[rest] - y[rows].mean()) for rows, rest in KFold(4, shuffle=True, random_state=0).split(y)]
+    mean = outcome.report["nested"]["systems"]["(mean)"]["mae"]  # the baselines have the outer folds, too
+    assert mean == pytest.approx(np.concatenate(errors).mean())
     client = mlflow.MlflowClient()
     tag = f"tags.mlflow.parentRunId = '{outcome.run_id}' and tags.mlflow.runName LIKE 'repeat%'"
     run = client.get_run(outcome.run_id)
