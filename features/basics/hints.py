@@ -22,7 +22,7 @@ from typing import (
     get_type_hints,
 )
 
-from annotated_types import Ge, Gt, Le, Lt, MinLen
+from annotated_types import Ge, Gt, Interval, Le, Lt, MinLen
 
 from features.basics.errors import InputError, keep_known_options, name_parameters, quoted, unknown_name
 
@@ -190,11 +190,11 @@ def described(hint: Any) -> str:
     """
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        words = {Ge: " from {}", Gt: " above {}", Le: " to {}", Lt: " below {}"}
-        limits = [(note, words[type(note)]) for note in arguments[1:] if type(note) in words]
-        bounds = "".join(word.format(getattr(note, type(note).__name__.lower())) for note, word in limits)
-        filled = ", not empty" if any(isinstance(note, MinLen) for note in arguments[1:]) else ""
-        return described(arguments[0]) + bounds + filled
+        words = {Ge: " from {0.ge}", Gt: " above {0.gt}", Le: " to {0.le}", Lt: " below {0.lt}"}
+        notes = [n for note in arguments[1:] for n in (note if isinstance(note, Interval) else (note,))]
+        limits = [words[type(note)].format(note) for note in notes if type(note) in words]
+        filled = ", not empty" if any(isinstance(note, MinLen) for note in notes) else ""
+        return "".join([described(arguments[0]), *limits, filled])
     if origin is Literal:
         return " or ".join(map(repr, arguments))
     if origin in _ONE_OF:
@@ -234,9 +234,8 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
         for key in kwargs:
             if key not in named and not open_ended:
-                raise unknown_name(
-                    "argument", key, [k for k in named if k not in ("self", "cls")], location=name
-                )
+                known = [k for k in named if k not in ("self", "cls")]
+                raise unknown_name("argument", key, known, location=name)
         hints = {key: hint for key, hint in _hints(function).items() if key in named}
         check_values(name, hints, signature.bind(*args, **kwargs).arguments)
         try:
@@ -267,12 +266,13 @@ def check_values(location: str, hints: Mapping[str, Any], values: Mapping[str, A
         # A class that is not checked in settings of YAML makes no mistake there.
         unfit = (name, f"must be {described(hint)}, but got {quoted(value)}")
         place, problem = next(mistakes(value, hint, name), unfit)
-        raise InputError(f"`{place}` {problem.replace(' or null,', ' or None,')}", location=location)
+        raise InputError(f"`{place}` {problem.replace(' or null', ' or None', 1)}", location=location)
 
 
 @functools.cache
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     hints: dict[str, Any] = {}
+    function = vars(function).get("__init__", function)  # of a class
     for name, annotation in inspect.get_annotations(function).items():
         alone = SimpleNamespace(__annotations__={name: annotation})
         with suppress(NameError):
@@ -292,7 +292,7 @@ def accepts(hint: Any, value: Any) -> bool:
     if is_dataclass(hint) and isinstance(hint, type):
         return isinstance(value, hint)
     plain = value.tolist() if hasattr(value, "tolist") else value
-    if isinstance(plain, Collection) and not isinstance(plain, str | bytes | Mapping | Sequence):
+    if isinstance(plain, Collection) and not isinstance(plain, str | bytes | Mapping | list | tuple):
         plain = list(plain)
     for each in (value, plain):
         with suppress(ValidationError):

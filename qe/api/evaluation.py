@@ -13,6 +13,7 @@ from features.basics.progress import Progress, silent
 from qe.data.dataset import DIRECTION, LabelScale
 from qe.data.frames import AnyTable, as_pandas
 from qe.data.headers import higher_is_better as direction_of
+from qe.data.table_rows import check_header
 from qe.evaluation.evaluate import DEFAULT_METRICS, Report
 from qe.evaluation.evaluate import evaluate as run_evaluation
 from qe.statistics.buckets import Buckets
@@ -94,6 +95,7 @@ def evaluate(
     if not hasattr(predictions, "items"):
         problem = f"predictions must be given by name, but got {quoted(predictions)}"
         raise InputError(problem, remedy='such as {"ridge": [...], "trees": [...]}')
+    check_header([str(name) for name, _ in predictions.items()], "the predictions")
     labels = _numbers(gold, "the gold labels")
     columns = {str(name): _numbers(values, f"'{name}'") for name, values in predictions.items()}
     if not np.isfinite(labels).all():
@@ -102,8 +104,8 @@ def evaluate(
     name = str(getattr(gold, "name", None) or "label")
     scale = LabelScale(name, low, high, direction_of(name, higher_is_better, DIRECTION))
     return run_evaluation(
-        labels, columns, scale, SignificanceSettings(**settings), metrics=metrics, baselines=baselines,
-        groups=groups, rankings=rankings, margins=margins, buckets=buckets, progress=progress,
+        labels, columns, scale, checked(SignificanceSettings)(**settings), metrics=metrics, groups=groups,
+        baselines=baselines, rankings=rankings, margins=margins, buckets=buckets, progress=progress,
     )  # fmt: skip
 
 
@@ -170,25 +172,16 @@ def compare(
     >>> compare({"ours": texts}, texts, metrics=["bleu"], samples=19).scores["ours"]["bleu"].instability.mean
     100.0
     """
-    columns = [Texts.from_lines(c, f"reference {i}") for i, c in enumerate(_columns(references), start=1)]
-    made = [
-        System(
-            name, tuple(Texts.from_lines(run, f"{name} {i}") for i, run in enumerate(_columns(runs), start=1))
-        )
-        for name, runs in systems.items()
-    ]
+    columns = _texts(references, "reference")
     comparison = run_comparison(
-        made,
-        columns,
+        [System(name, _texts(runs, name)) for name, runs in systems.items()], columns,
         metrics_for(metrics, tokenize, language, [line for column in columns for line in column.lines]),
-        baseline=baseline,
-        settings=ResamplingSettings(**settings),
+        baseline=baseline, settings=checked(ResamplingSettings)(**settings),
         groups=None if groups is None else list(groups),
-    )
+    )  # fmt: skip
     return with_buckets(comparison, buckets, settings.get("samples")) if buckets else comparison
 
 
-def _columns(texts: Sequence[str] | Sequence[Sequence[str]]) -> list[list[str]]:
-    if texts and isinstance(texts[0], str):
-        return [[str(text) for text in texts]]
-    return [list(column) for column in texts]
+def _texts(texts: Sequence[str] | Sequence[Sequence[str]], name: str) -> tuple[Texts, ...]:
+    columns = [texts] if isinstance(next(iter(texts), None), str) else texts
+    return tuple(Texts.from_lines(list(map(str, c)), f"{name} {i}") for i, c in enumerate(columns, start=1))

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from annotated_types import Ge
 
 from features.basics.errors import NO_MODEL, InputError
 from features.basics.hints import checked
@@ -15,7 +17,10 @@ from qe.models.description import NAME, SIGNATURE, one_model
 from qe.models.model import Model
 from qe.scoring.jobs import frame_of, names_of
 from qe.scoring.routes import is_uri
+from qe.scoring.row_formats import types_of
 from qe.scoring.scorer import Options, Scorer, needs_of
+
+_Whole = Annotated[int, Ge(0)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +42,7 @@ class LoadedModel(Printable):
 
     @checked
     def predict(
-        self, table: AnyFrame, *, interval: float | None = None, explain: int = 0, words: bool = False
+        self, table: AnyFrame, *, interval: float | None = None, explain: _Whole = 0, words: bool = False
     ) -> AnyFrame:
         """Scores translations.
 
@@ -67,7 +72,8 @@ class LoadedModel(Printable):
             For a column that is missing, and for what the model does not offer.
         """
         options = Options(interval=interval, explain=explain, tokens=words, drift=False)
-        return convert_like(table, frame_of(Scorer.load(self.folder, options, self.model), as_pandas(table)))
+        scored = frame_of(Scorer.load(self.folder, options, self.model), as_pandas(table))
+        return convert_like(table, scored, types_of({name: name for name in map(str, scored)}))
 
     @checked
     def features(self, table: AnyFrame) -> AnyFrame:

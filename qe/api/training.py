@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import pandas as pd
+from annotated_types import MinLen
 
 from features.basics.errors import InputError
-from features.basics.hints import checked
+from features.basics.hints import Count, checked
 from features.basics.progress import Progress, silent
 from features.core.segments import Segments
 from features.text.tokenizer import Tokenizer
@@ -109,7 +110,7 @@ def train(
     cache: str | Path | None = None,
     resume: bool = False,
     overwrite: bool = False,
-    workers: int = 1,
+    workers: Count = 1,
     progress: Progress = silent,
 ) -> Outcome:
     """Runs one experiment and returns its report and model.
@@ -161,11 +162,11 @@ def train(
 @checked
 def learning_curve(
     experiment: Experiment | Mapping[str, Any],
-    sizes: Sequence[int],
+    sizes: Annotated[Sequence[Count], MinLen(1)],
     *,
     dataset: Dataset | None = None,
     cache: str | Path | None = None,
-    draws: int = 3,
+    draws: Count = 3,
     samples: int | None = None,
     progress: Progress = silent,
 ) -> LearningCurve:

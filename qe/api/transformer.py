@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
 from features.basics.errors import InputError, name_parameters
+from features.basics.hints import check_parameters
 from features.core.bundle import Bundle
 from features.core.extractor import FittedExtractor
 from features.core.feature_set import EXTRACTORS, FeatureSet
@@ -86,6 +87,7 @@ class FeatureExtractor(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return convert_like(X, extraction.training_table(split).set_axis(table.index))
 
     def _learned(self, table: pd.DataFrame, y: Any) -> tuple[Extraction, Split | None]:
+        check_parameters(self, self.get_params(deep=False))
         configs = [{"kind": f} if isinstance(f, str) else dict(f) for f in self.features]
         bundle = None if self.resources is None else Bundle(Path(self.resources))
         try:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from features.basics.errors import InputError, known_name
+from features.basics.hints import checked
 from features.core.extractor import TableColumn
 from features.storage.files import digest
 from features.text.tokenizer import Tokenizer
@@ -43,6 +44,7 @@ class Dataset(Printable):
         return self.splits[known_name("split", name, self.splits, location=f"dataset '{self.name}'")]
 
     @classmethod
+    @checked
     def from_frame(
         cls,
         tables: AnyTable | Mapping[str, AnyTable],
@@ -90,7 +92,7 @@ class Dataset(Printable):
         from qe.data.reading import Column, Reading
 
         named = tables if isinstance(tables, Mapping) else {"train": tables}
-        frames = {split: as_pandas(table) for split, table in named.items()}
+        frames = {str(split): as_pandas(table) for split, table in named.items()}
         if not frames:
             raise InputError("there are no tables", remedy="give a table, or a mapping of splits to tables")
         label = frame_label(label, frames)

@@ -26,9 +26,10 @@ def as_pandas(table: AnyTable) -> "pd.DataFrame":
 
     if isinstance(table, pd.DataFrame):
         return table
-    if not hasattr(table, "__arrow_c_stream__"):
-        raise InputError(f"expected a table of pandas, polars or Arrow, but got {quoted(table)}")
-    return cast("pd.DataFrame", pa.table(table).to_pandas())
+    try:
+        return cast("pd.DataFrame", pa.RecordBatchReader.from_stream(table).read_pandas())
+    except (TypeError, pa.ArrowInvalid):  # no stream, or that of a single column
+        raise InputError(f"expected a table of pandas, polars or Arrow, but got {quoted(table)}") from None
 
 
 def cells_of(table: "pd.DataFrame", location: object) -> dict[str, list[Any]]:
@@ -40,21 +41,19 @@ def cells_of(table: "pd.DataFrame", location: object) -> dict[str, list[Any]]:
     return {str(header): cells[header].tolist() for header in cells}
 
 
-def convert_like(template: AnyFrame, frame: "pd.DataFrame") -> AnyFrame:
+def convert_like(template: AnyFrame, frame: "pd.DataFrame", types: Any = None) -> AnyFrame:
     """A DataFrame as the kind of the template: pandas, polars, else PyArrow; NaN is null outside pandas."""
     import pandas as pd
     import pyarrow as pa
 
     if isinstance(template, pd.DataFrame):
         return cast(AnyFrame, frame)
-    objects = [name for name in frame.columns if frame[name].dtype == object]
     plain: dict[str, Any] = {}  # Arrow takes lists, and no other sequences
-    for name in objects:
+    for name in [name for name in frame.columns if frame[name].dtype == object]:
         cells = (list(c) if isinstance(c, Sequence) and not isinstance(c, str) else c for c in frame[name])
         plain[str(name)] = list(cells)
-    table: Any = pa.Table.from_pandas(frame.assign(**plain), preserve_index=False).replace_schema_metadata(
-        None
-    )
+    table: Any = pa.Table.from_pandas(frame.assign(**plain), types and pa.schema(types), False)
+    table = table.replace_schema_metadata(None)
     if type(template).__module__.partition(".")[0] == "polars":
         table = sys.modules["polars"].DataFrame(table)
     return cast(AnyFrame, table)

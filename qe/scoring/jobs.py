@@ -200,7 +200,7 @@ def frame_of(scorer: Scorer, table: pd.DataFrame) -> pd.DataFrame:
     values = {
         name: np.array([np.nan if row[name] is None else row[name] for row in scored], np.float64)
         if name in NUMBERS
-        else [row[name] for row in scored]
+        else np.fromiter((row[name] for row in scored), object, len(scored))
         for name in scorer.output_columns
         if name != "id"
     }
