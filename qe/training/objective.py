@@ -137,7 +137,10 @@ class _Best:
 
 @dataclass(frozen=True)
 class Objective:
-    """Cross-validated metrics of a candidate: the mean over folds of each named metric."""
+    """Cross-validated metrics of a candidate: the mean of each named metric over folds.
+
+    Folds whose labels leave a metric undefined, such as AUC of one class, are left out of its mean.
+    """
 
     folds: Sequence[FoldData]
     space: Space
@@ -154,20 +157,19 @@ class Objective:
         trial.set_user_attr("candidate", candidate.settings())
         try:
             predictions = self.predictions(candidate, self._pruning(trial))
+            values = np.array([self._scores(*pair) for pair in zip(self.folds, predictions, strict=True)])
+            trial.set_user_attr("fold_values", {m: values[:, i].tolist() for i, m in enumerate(self.metrics)})
+            trial.set_user_attr("seconds", round(time.perf_counter() - started, 4))
+            defined = ~np.isnan([self._scores(fold, fold.gold) for fold in self.folds])
+            mean = np.mean(values, axis=0, where=defined | ~defined.any(axis=0))  # -> (metrics,)
+            # Optuna would close a trial without values as one that a kill cut off.
+            if undefined := [m for m, x in zip(self.metrics, mean, strict=True) if not np.isfinite(x)]:
+                raise CandidateFailed(f"{undefined[0]} is undefined for its predictions")
         except NothingSelected as error:
             raise optuna.TrialPruned(str(error)) from None
         except CandidateFailed as error:
             trial.set_user_attr(FAILURE, error.problem)
             raise
-        values = np.array([self._scores(*pair) for pair in zip(self.folds, predictions, strict=True)])
-        trial.set_user_attr("fold_values", {m: values[:, i].tolist() for i, m in enumerate(self.metrics)})
-        trial.set_user_attr("seconds", round(time.perf_counter() - started, 4))
-        mean = values.mean(axis=0)  # (folds, metrics) -> (metrics,)
-        if not np.isfinite(mean).all():  # Optuna would close the trial as one that a kill cut off
-            metric = self.metrics[int(np.argmin(np.isfinite(mean)))]
-            undefined = CandidateFailed(f"{metric} is undefined for its predictions")
-            trial.set_user_attr(FAILURE, undefined.problem)
-            raise undefined
         best, loss = self._best, self.sign * float(mean[0])
         if loss < best.loss:
             best.loss, best.name, best.predictions = loss, _name(candidate), predictions
@@ -184,6 +186,8 @@ class Objective:
             return None
 
         def report(fold: FoldData, predicted: FloatArray) -> None:
+            if np.isnan(self._scores(fold, fold.gold)[0]):
+                return
             values.append(self._scores(fold, predicted)[0])
             trial.report(float(np.mean(values)), len(values))
             if len(values) < len(self.folds) and trial.should_prune():

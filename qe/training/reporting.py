@@ -25,6 +25,7 @@ from qe.data.public import terms_of
 from qe.data.score_files import write_submission
 from qe.data.writing import save_table
 from qe.display.charts import save
+from qe.display.files import plain
 from qe.display.numbers import number, percent, signed, signed_general
 from qe.evaluation import baselines
 from qe.evaluation import plots as evaluation_plots
@@ -121,7 +122,7 @@ def assemble(result: TrainingResult, output: Path) -> dict[str, Any]:
             "best": search.best.settings(),
             "best_trial": search.best_number,
             "best_values": dict(zip(search.objective.metrics, search.best_trial.values, strict=True)),
-            "fold_values": search.best_trial.user_attrs["fold_values"],
+            "fold_values": plain(search.best_trial.user_attrs["fold_values"]),
             "importances": plots.importances(search),
             "front": search.front() if len(search.objective.metrics) > 1 else None,
         },
@@ -192,10 +193,9 @@ def on_test(prepared: Prepared, predictions: Mapping[str, FloatArray]) -> dict[s
     if test is None or prepared.dataset.split(test).scores is None:
         return None
     split = prepared.dataset.split(test)
-    lengths = baselines.length_features(prepared.training.segments), baselines.length_features(split.segments)
-    systems = {prepared.experiment.name: predictions[test]} | baselines.predict(
-        lengths[0], prepared.scores, lengths[1], scale
-    )
+    learned, other = (baselines.length_features(each.segments) for each in (prepared.training, split))
+    simple = baselines.predict(learned, prepared.scores, other, scale)
+    systems = {prepared.experiment.name: predictions[test]} | simple
     section = prepared.experiment.evaluation
     oracles = split_oracles(split, scale, samples=section.samples, seed=section.seed)
     return _report(prepared.experiment, prepared.dataset, scores_of(split), systems, oracles)
@@ -207,7 +207,7 @@ def over_repeats(prepared: Prepared, predictions: FloatArray) -> dict[str, Any] 
         return None
     repeats = pd.DataFrame([repeat_figures(prepared, row) for row in predictions])
     return {
-        str(name): {"mean": float(np.mean(values)), "sd_over_seeds": float(np.std(values, ddof=1))}
+        str(name): plain({"mean": np.mean(values), "sd_over_seeds": np.std(values, ddof=1)})
         for name, values in repeats.items()
     }
 

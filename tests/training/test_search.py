@@ -97,6 +97,16 @@ def test_a_candidate_whose_objective_is_undefined_counts_as_failed() -> None:
     assert {entry["reason"] for entry in result.failures} == {"spearman is undefined for its predictions"}
 
 
+def test_a_fold_whose_labels_leave_the_metric_undefined_is_left_out_of_the_mean() -> None:
+    """All labels of the first fold are 3, as a document's may be: every trial failed for it."""
+    constant = objective([ridge(space={})], ("spearman", "mae"))
+    constant.folds[0].gold[:] = 3.0
+    result = run(constant, section(trials=1))
+    spearman, mae = (result.best_trial.user_attrs["fold_values"][name] for name in ("spearman", "mae"))
+    assert np.isnan(spearman[0])
+    assert result.best_trial.values == pytest.approx([np.mean(spearman[1:]), np.mean(mae)])
+
+
 def test_nothing_to_search_is_one_trial() -> None:
     result = run(objective([ridge({}, alpha=2.0)]), section(trials=50))
     assert len(result.trials) == 1 and result.best.learner_params == {"alpha": 2.0}
