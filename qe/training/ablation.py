@@ -115,12 +115,9 @@ def ablate(
         progress("learning curve", done, len(FRACTIONS))
         thinned = [_sample_rows(fold, fraction, seed) for fold in folds]
         predicted = _out_of_fold(result.objective, thinned, result.best)
+        settings = SignificanceSettings(samples=0)
         scored = evaluate(
-            data.scores,
-            {"all": predicted},
-            data.dataset.scale,
-            SignificanceSettings(samples=0),
-            metrics=SUBSET_METRICS,
+            data.scores, {"all": predicted}, data.dataset.scale, settings, metrics=SUBSET_METRICS
         )
         rows = int(np.mean([round(fraction * (len(fold.scores) - fold.n_added)) for fold in folds]))
         curve[rows] = dict(scored.systems["all"].metrics)
@@ -307,12 +304,9 @@ def learning_curve(
             progress("learning curve", done * draws + draw, len(ordered) * draws)
             folds = _sampled_folds(data, size, np.random.SeedSequence([seed, draw]))
             predicted = _out_of_fold(objective, folds, candidate)
+            settings = SignificanceSettings(samples=samples, seed=seed)
             report = evaluate(
-                data.scores,
-                {"model": predicted},
-                data.dataset.scale,
-                SignificanceSettings(samples=samples, seed=seed),
-                metrics=CURVE_METRICS,
+                data.scores, {"model": predicted}, data.dataset.scale, settings, metrics=CURVE_METRICS
             )
             figures.append(report.systems["model"])
             predictions.append(predicted)

@@ -41,15 +41,9 @@ def train_all(
         with tracked.batch([plan.experiment for plan in plans]) as run:
             for plan in plans:
                 outcome = train(
-                    plan,
-                    output / plan.experiment.name,
-                    cache=cache,
-                    resume=resume,
-                    overwrite=overwrite,
-                    workers=workers,
-                    parent=run.id or None,
-                    progress=progress,
-                )
+                    plan, output / plan.experiment.name, cache=cache, resume=resume, overwrite=overwrite,
+                    workers=workers, parent=run.id or None, progress=progress,
+                )  # fmt: skip
                 outcomes.append(outcome)
                 if on_outcome:
                     on_outcome(outcome)

@@ -17,6 +17,7 @@ from qe.display.numbers import fixed
 from qe.evaluation.word_level import Bin, WordReport, evaluate_words
 from qe.models.word_tags import METRICS, PlaceTags, WordTags
 from qe.statistics.settings import CorrectionSettings
+from qe.training.auxiliary import Fitting
 from qe.training.preparation import Prepared
 
 PARTS: Mapping[Kind, str] = {"word": "words", "gap": "gaps", "source": "source"}
@@ -57,7 +58,8 @@ class Words:
 
 def words_of(prepared: Prepared) -> Words | None:
     """None for a model without word-level extractors, and if all words have the same tag."""
-    known = judges(prepared.extraction.feature_set.extractors)
+    extraction, (_, fitting) = prepared.extraction, _fitting(prepared, None)
+    known = judges(extraction.feature_set.extractors)
     gold = {kind: _gold(prepared, kind, i) for kind, i in known.items()}
     learned, folds = {}, {}
     for kind, i in known.items():
@@ -74,9 +76,7 @@ def words_of(prepared: Prepared) -> Words | None:
         {kind: tagged for kind, (_, tagged) in folds.items()},
         {
             name: {
-                kind: Tagged.by_tags(
-                    prepared.extraction.places(known[kind], prepared.training, split.segments)[kind], how
-                )
+                kind: Tagged.by_tags(extraction.places(known[kind], fitting, split.segments)[kind], how)
                 for kind, how in learned.items()
             }
             for name, split in prepared.dataset.splits.items()
@@ -131,10 +131,23 @@ def _gold(prepared: Prepared, kind: Kind, i: int) -> list[BoolArray]:
     return np.split(bad, np.cumsum(lengths + (kind == "gap"))[:-1])
 
 
+def _fitting(prepared: Prepared, fold: int | None) -> tuple[IntArray, Split]:
+    """The training rows of a fold (None: all), and the rows that families are fitted on: these come first."""
+    training, n = prepared.training, len(prepared.training)
+    rows, held_out = (np.arange(n), np.arange(0)) if fold is None else prepared.first_folds[fold]
+    scored = training.segments.take(held_out)
+    return rows, Fitting.for_fold(training.take(rows), prepared.auxiliaries, scored).split
+
+
 def _learned(
     prepared: Prepared, kind: Kind, i: int, gold: Sequence[BoolArray], fold: int | None
 ) -> PlaceTags | None:
-    values = prepared.extraction.training_places(i, prepared.training, prepared.first_folds, fold)[kind]
+    extraction, (places, fitting) = prepared.extraction, _fitting(prepared, fold)
+    if any(each.section.joint for each in prepared.auxiliaries):  # folds share no fits
+        values = extraction.training_places(i, fitting, ())[kind][: len(places)]
+        gold = [gold[place] for place in places]
+    else:
+        values = extraction.training_places(i, prepared.training, prepared.first_folds, fold)[kind]
     rows = [(tags, bad) for tags, bad in zip(gold, values, strict=True) if bad is not None]
     return PlaceTags.fit(np.concatenate([tags for tags, _ in rows]), np.concatenate([bad for _, bad in rows]))
 
@@ -146,12 +159,12 @@ def _by_fold(
     raw: list[FloatArray] = [np.empty(0)] * n
     bad: list[FloatArray] = [np.empty(0)] * n
     tags: dict[str, list[BoolArray]] = {metric: [np.empty(0, np.bool_)] * n for metric in METRICS}
-    for number, (train, held_out) in enumerate(prepared.first_folds):
+    for number, (_, held_out) in enumerate(prepared.first_folds):
         how = _learned(prepared, kind, i, gold, number)
         if how is None:
             return None
         scoring = training.take(held_out).segments
-        places = prepared.extraction.places(i, training.take(train), scoring)[kind]
+        places = prepared.extraction.places(i, _fitting(prepared, number)[1], scoring)[kind]
         tagged = Tagged.by_tags(places, how)
         for row, *values in zip(
             held_out.tolist(), places.rows(), Places(tagged.bad, places.offsets).rows(), strict=True

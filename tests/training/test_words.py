@@ -16,10 +16,12 @@ from features.word_level.labels import Flags, tag_labels
 from features.word_level.places import Kind, Places, WordLevelExtractor
 from qe.config import experiment
 from qe.data import Split
+from qe.data.dataset import LabelScale, concatenate
 from qe.data.folds import Fold, make_folds
 from qe.getting_started.demo.generation import generate
 from qe.models.word_tags import WordTags
 from qe.scoring import Options
+from qe.training.auxiliary import Auxiliary
 from qe.training.check import check
 from qe.training.extraction import Extraction
 from qe.training.preparation import Prepared
@@ -97,7 +99,11 @@ def split(name: str, rows: int, seed: int) -> Split:
 
 
 def prepared(
-    training: Split, folds: int, cache: Path | None, extractors: Sequence[Extractor] = (_Shares(),)
+    training: Split,
+    folds: int,
+    cache: Path | None,
+    extractors: Sequence[Extractor] = (_Shares(),),
+    auxiliaries: Sequence[Auxiliary] = (),
 ) -> Prepared:
     """What `words_of` reads of it."""
     feature_set = FeatureSet(({"kind": "shares"},) * len(extractors), tuple(extractors))
@@ -106,7 +112,7 @@ def prepared(
     return cast(
         Prepared,
         SimpleNamespace(
-            extraction=extraction, training=training, first_folds=chosen,
+            extraction=extraction, training=training, first_folds=chosen, auxiliaries=auxiliaries,
             dataset=SimpleNamespace(splits={"train": training, "dev": split("dev", 5, 9)}),
             experiment=SimpleNamespace(split=SimpleNamespace(train=("train",))),
         ),
@@ -155,6 +161,30 @@ def test_what_is_kept_beside_columns_is_what_fits_would_say(folds: int, tmp_path
     assert kept is not None and kept.learned == anew.learned
     np.testing.assert_array_equal(kept.out_of_fold["gap"].bad, anew.out_of_fold["gap"].bad)
     assert list((tmp_path / "features").glob("shares-*.npz"))
+
+
+@pytest.mark.slow
+def test_words_are_judged_by_what_is_fitted_on_the_datasets_together() -> None:
+    """As those of the model are, with `together`."""
+    training, other = split("train", ROWS, 0), split("other", 40, 5)
+    ready = prepared(training, 6, None)
+    section = SimpleNamespace(joint=True, scaling="none")
+    scale = LabelScale("da", None, None, True)
+    added = Auxiliary(cast(Any, section), other, scale, scale, np.ones(40), ready.extraction, "other", {}, ())
+    words = words_of(prepared(training, 6, None, auxiliaries=(added,)))
+    assert words is not None
+    both = concatenate([training, other])
+    model = _Shares().fit(both.segments, both.labels())
+    places = model.places(ready.dataset.splits["dev"].segments)["word"]
+    np.testing.assert_array_equal(
+        words.splits["dev"]["word"].bad, words.learned.places["word"].probability(places.bad)
+    )
+    raw = Places(words.raw["word"], words.out_of_fold["word"].offsets).rows()
+    for rows, held_out in ready.first_folds:
+        scored = training.segments.take(held_out)
+        fold = concatenate([training.take(rows), other.take(added.rows_without(scored))])
+        places = _Shares().fit(fold.segments, fold.labels()).places(scored)["word"]
+        np.testing.assert_array_equal(np.concatenate([raw[row] for row in held_out]), places.bad)
 
 
 def test_figures_are_those_of_the_tags(tmp_path: Path) -> None:
