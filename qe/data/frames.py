@@ -42,7 +42,10 @@ def cells_of(table: "pd.DataFrame", location: object) -> dict[str, list[Any]]:
 
 
 def convert_like(template: AnyFrame, frame: "pd.DataFrame", types: Any = None) -> AnyFrame:
-    """A DataFrame as the kind of the template: pandas, polars, else PyArrow; NaN is null outside pandas."""
+    """A DataFrame as the kind of the template: pandas, polars, else PyArrow; NaN is null outside pandas.
+
+    `types` (name -> Arrow type) are needed for a frame without rows.
+    """
     import pandas as pd
     import pyarrow as pa
 
@@ -52,7 +55,8 @@ def convert_like(template: AnyFrame, frame: "pd.DataFrame", types: Any = None) -
     for name in [name for name in frame.columns if frame[name].dtype == object]:
         cells = (list(c) if isinstance(c, Sequence) and not isinstance(c, str) else c for c in frame[name])
         plain[str(name)] = list(cells)
-    table: Any = pa.Table.from_pandas(frame.assign(**plain), types and pa.schema(types), False)
+    schema = None if types is None else pa.schema(types)
+    table: Any = pa.Table.from_pandas(frame.assign(**plain), schema, preserve_index=False)
     table = table.replace_schema_metadata(None)
     if type(template).__module__.partition(".")[0] == "polars":
         table = sys.modules["polars"].DataFrame(table)
