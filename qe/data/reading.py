@@ -263,9 +263,9 @@ def number_problem(text: str, low: float | None, high: float | None) -> tuple[st
     """(what is wrong with a number on the range, the remedy), or None."""
     cell = text.strip()
     if not cell:
-        return "is missing", "give every segment a label, or leave the label file out for blind data"
+        return "is missing", "give every segment one, or leave out its file or column"
     if cell.lower() in ("nan", "na", "n/a", "null", "none"):
-        return f"is not a number ('{cell}')", "leave out the segments that have no label"
+        return f"is not a number ('{cell}')", "leave out the segments that have none"
     if not _NUMBER.fullmatch(cell):
         comma = "," in cell and _NUMBER.fullmatch(cell.replace(",", "."))
         return f"is not a number ('{cell[:40]}')", "use a decimal point" if comma else ""

@@ -141,6 +141,10 @@ FILES: dict[str, tuple[str, Content, Callable[[Path], Any], str]] = {
     "table: no column of post-edits": ("a.tsv", GOOD, table(label="hter", columns={}), "mapped to post_edit"),
     "table: no JSON": ("a.jsonl", ONE + "no\n", table(), r"a\.jsonl:2: .*JSON"),
     "table: other keys": ("a.jsonl", ONE + '{"source": "a"}\n', table(), "jsonl:2: the keys"),
+    "table: no weight": (
+        "a.csv", "source,target,score,w\na,b,1,\n", table(columns={"scores": "score", "row_weights": "w"}),
+        "weight of the row is missing; give every segment one, or leave out its file or column",
+    ),
     "table: null as label": ("a.jsonl", ONE.replace("1", "null"), table(), r"jsonl:1: .*'score' is missing"),
     "table: null as target": ("a.jsonl", ONE.replace('"b"', "null"), table(), r"jsonl:1: the target"),
     "table: no Parquet": ("a.parquet", "PAR", table(), r"a\.parquet: not a Parquet"),

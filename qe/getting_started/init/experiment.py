@@ -314,14 +314,13 @@ def begin(
         check(experiment)
         with atomic_file(output) as temporary:
             temporary.write_text(text, "utf-8", newline="")
-    notes = table.notes
-    if encoder is not None:
-        note = (
-            f"your encoder '{encoder}' is used, some 30 ms a segment: it compares source and translation, "
-            "and predicts the label from their vectors; delete its line to do without"
-        )
-        notes = (*notes, note)
-    steps = [ENCODER] * (encoder is None) + [PARALLEL] * (parallel is None)
+    note = (
+        f"your encoder '{encoder}' is used, some 30 ms a segment: it compares source and translation, "
+        "and predicts the label from their vectors; delete its line to do without"
+    )
+    notes = table.notes if encoder is None else (*table.notes, note)
+    with_encoder = encoder is None and "classes" not in table.options["label"]
+    steps = [ENCODER] * with_encoder + [PARALLEL] * (parallel is None)
     return Beginning(output, experiment, table, notes, tuple(steps))
 
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -109,6 +110,17 @@ def test_without_parallel_text(tmp_path: Path, table: pd.DataFrame) -> None:
     made = begun(tmp_path, table)
     assert kinds(made.experiment) == ["surface", "bag_of_words"] and made.experiment.resources is None
     assert made.experiment.split.fold_by == "random" and made.table.dataset.scale.higher_is_better
+
+
+def test_a_step_that_qe_init_would_not_take_is_not_offered(tmp_path: Path, table: pd.DataFrame) -> None:
+    """Experiments of two classes have no encoder, whatever encoders there are."""
+    assert [step.split(",")[0] for step in begun(tmp_path, table).steps] == [
+        "a sentence encoder",
+        "parallel text",
+    ]
+    table["score"] = np.where(table["score"] > table["score"].median(), "OK", "BAD")
+    made = begun(tmp_path, table, overwrite=True)
+    assert [step.split(",")[0] for step in made.steps] == ["parallel text"]
 
 
 def test_translations_of_one_source_stay_together(tmp_path: Path, table: pd.DataFrame) -> None:
