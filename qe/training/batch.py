@@ -41,9 +41,15 @@ def train_all(
         with tracked.batch([plan.experiment for plan in plans]) as run:
             for plan in plans:
                 outcome = train(
-                    plan, output / plan.experiment.name, cache=cache, resume=resume, overwrite=overwrite,
-                    workers=workers, parent=run.id or None, progress=progress,
-                )  # fmt: skip
+                    plan,
+                    output / plan.experiment.name,
+                    cache=cache,
+                    resume=resume,
+                    overwrite=overwrite,
+                    workers=workers,
+                    parent=run.id or None,
+                    progress=progress,
+                )
                 outcomes.append(outcome)
                 if on_outcome:
                     on_outcome(outcome)
