@@ -183,8 +183,7 @@ class Sheet:
     def save(self, path: Path) -> None:
         book = self._sheet.parent
         try:
-            _keep_digits(book)
-            book.save(path)
+            path.write_bytes(_content(book))
         except _DAMAGE as error:
             raise InputError(
                 f"openpyxl cannot write it again ({_reason(error)})",
@@ -218,8 +217,7 @@ def write_book(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
         for column, value in enumerate(values, start=1):
             _write(book.active, number, column, value)
     book.active.freeze_panes, book.active.auto_filter.ref = "A2", book.active.dimensions
-    _keep_digits(book)
-    book.save(path)
+    path.write_bytes(_content(book))
 
 
 def _book(path: Path, *, rich_text: bool) -> Any:
@@ -266,12 +264,15 @@ def _rewritten(match: re.Match[bytes]) -> bytes:
     return b"_x0078_005F" if escape is None else escape.lower() if escape == b"_x005F_" else escape
 
 
-def _keep_digits(book: Any) -> None:
+def _content(book: Any) -> bytes:
     for sheet in book.worksheets:
         for cell in sheet._cells.values():
             value = cell.value
             if cell.data_type == "n" and value is not None and float(f"{value:.16g}") != value:
                 cell.value, cell.data_type = repr(value), "n"  # openpyxl writes numbers with 16 digits
+    content = BytesIO()  # openpyxl leaves an archive open that the disk has no room for
+    book.save(content)
+    return content.getvalue()
 
 
 def _reason(error: Exception) -> str:

@@ -8,7 +8,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
-from qe.data.translation_files.xlsx import Sheet
+from qe.data.translation_files.xlsx import Sheet, write_book
 from tests.factories import refuses
 
 openpyxl = pytest.importorskip("openpyxl")
@@ -284,3 +284,11 @@ def test_a_cell_in_the_last_row_and_a_chart_take_no_room(tmp_path: Path) -> None
 
     sheet = Sheet(saved(tmp_path / "a.xlsx", HEADER, A, then=more))
     assert [row.number for row in sheet.rows] == [2, 1048576]
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_a_full_disk_is_an_error_alone() -> None:
+    """openpyxl's archive stays open if the disk is full, and a traceback follows when Python closes it."""
+    with pytest.raises(OSError, match="No space"):
+        write_book(Path("/dev/full"), [{"source": "x"}])
