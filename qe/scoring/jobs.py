@@ -447,6 +447,7 @@ class _Job:
                     write(self._path(number).read_bytes())
             joined.replace(self.output)
         except OSError as error:
+            joined.unlink(missing_ok=True)  # it would fill the disk
             problem = f"cannot be written ({error.strerror}); the finished chunks are kept"
             remedy = "make room, then go on with --resume"
             raise InputError(problem, location=self.output, remedy=remedy) from None

@@ -1,10 +1,13 @@
 """Batch scoring: every row comes back, in order; killed jobs go on to the same bytes."""
 
+import errno
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -82,6 +85,25 @@ def test_a_killed_job_goes_on_to_the_same_bytes(
     summary = score_file(demo_model, [path], output, chunk=200, workers=1, resume=True)
     assert summary.resumed_chunks >= 3
     assert output.read_bytes() == (tmp_path / "whole.tsv").read_bytes()
+
+
+def test_a_full_disk_leaves_the_chunks_and_no_half_of_the_output(
+    demo_model: Path, rows: list[dict[str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def full(path: Path, *_: object, **__: object) -> Iterator[Callable[[bytes], None]]:
+        path.write_bytes(b"half")
+        yield lambda _: None
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    path = write_tsv(tmp_path / "in.tsv", rows[:9])
+    with monkeypatch.context() as patched:
+        patched.setattr("qe.scoring.jobs.table_writer", full)
+        refuses("No space .* finished chunks are kept", score_file, demo_model, [path], tmp_path / "out.tsv")
+    assert {file.name for file in (tmp_path / "out.tsv.partial").iterdir()} == {
+        "job.json", "000000000.json", "000000000.piece",
+    }  # fmt: skip
+    assert score_file(demo_model, [path], tmp_path / "out.tsv", resume=True).scored == 9
 
 
 def test_memory_does_not_grow_with_the_input(
