@@ -65,7 +65,7 @@ def view() -> str:
     experiment = mlflow.get_experiment_by_name(
         os.environ.get("MLFLOW_EXPERIMENT_NAME") or settings.experiment
     )
-    if experiment is None:
+    if experiment is None or experiment.lifecycle_stage == "deleted":
         return f"/#/experiments?{MODEL_TRAINING}"
     return _address(experiment.experiment_id, _KEY if _STATE in experiment.tags else "")
 

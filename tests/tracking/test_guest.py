@@ -14,7 +14,7 @@ from mlflow.telemetry.client import get_telemetry_client
 from sklearn.linear_model import Ridge
 
 from features.basics.errors import InputError
-from qe.tracking import logged_models, registry, runs
+from qe.tracking import logged_models, registry, runs, ui
 from qe.tracking.connection import connected
 from qe.tracking.logged_models import Described
 
@@ -134,6 +134,23 @@ def test_the_experiment_is_the_users(folder: Path, monkeypatch: pytest.MonkeyPat
     mlflow.set_experiment("set-in-python")
     with runs.run("one") as run:
         assert experiment_of(run) == "set-in-python"
+
+
+def test_no_run_goes_into_what_was_deleted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mlflow.set_tracking_uri(f"sqlite:///{folder / 'runs.db'}")
+    number = mlflow.create_experiment("gone")
+    mlflow.delete_experiment(number)
+    deleted = f"'gone' .id {number}. was deleted; restore it by `mlflow"
+    monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", "gone")
+    assert ui.view() == "/#/experiments?workflowType=machine_learning"
+    for name, value, problem in (
+        ("MLFLOW_EXPERIMENT_NAME", "gone", deleted),
+        ("MLFLOW_EXPERIMENT_ID", number, deleted),
+        ("MLFLOW_RUN_ID", "4711", "MLFLOW_RUN_ID is '4711', which this store does not have"),
+    ):
+        monkeypatch.setenv(name, value)
+        with pytest.raises(InputError, match=problem), runs.run("one"):
+            pass
 
 
 def test_a_run_goes_on_though_the_user_has_another_experiment(folder: Path) -> None:
