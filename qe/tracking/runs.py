@@ -46,34 +46,24 @@ def is_ours(experiment: Any) -> bool:
 def experiment_id(settings: TrackingSettings, parent: str | None) -> str:
     """The id of a run's experiment: of the parent, of MLflow's variables, or of mlflow.yaml."""
     uri, name = mlflow.get_tracking_uri(), os.environ.get(_NAME) or settings.experiment
-    variable, number = (_ID, os.environ.get(_ID)) if parent is None else (_RUN, parent)
-    if number:
-        try:
-            own = number if parent is None else mlflow.get_run(parent).info.experiment_id
-            return _active(mlflow.get_experiment(own))
-        except MlflowException:
-            raise InputError(
-                f"{variable} is '{number}', which this store does not have",
-                location=uri,
-                remedy=f"unset it; {_NAME} names an experiment",
-            ) from None
     with one_at_a_time(uri):
-        experiment = mlflow.get_experiment_by_name(name)
-        if experiment is not None:
-            return _active(experiment)
-        root = artifact_root()
-        place = quote(name) if local_path(root) else name
-        location = f"{root}/{place}" if is_database(uri) else None
-        return str(mlflow.create_experiment(name, artifact_location=location, tags=_KIND))
-
-
-def _active(experiment: Any) -> str:
+        try:
+            number = os.environ.get(_ID) if parent is None else mlflow.get_run(parent).info.experiment_id
+            experiment = mlflow.get_experiment(number) if number else None
+        except MlflowException:
+            value = f"{_ID} is '{os.environ.get(_ID)}'" if parent is None else f"{_RUN} is '{parent}'"
+            problem = f"{value}, which this store does not have"
+            raise InputError(problem, location=uri, remedy=f"unset it; {_NAME} names an experiment") from None
+        experiment = experiment or mlflow.get_experiment_by_name(name)
+        if experiment is None:
+            root = artifact_root()
+            place = quote(name) if local_path(root) else name
+            location = f"{root}/{place}" if is_database(uri) else None
+            return str(mlflow.create_experiment(name, artifact_location=location, tags=_KIND))
     if experiment.lifecycle_stage == "deleted":
-        raise InputError(
-            f"the experiment '{experiment.name}' (id {experiment.experiment_id}) was deleted",
-            location=mlflow.get_tracking_uri(),
-            remedy=f"restore it by `mlflow experiments restore`, or name another in {_NAME} or mlflow.yaml",
-        )
+        problem = f"the experiment '{experiment.name}' (id {experiment.experiment_id}) was deleted"
+        remedy = f"restore it by `mlflow experiments restore`, or name another in {_NAME} or mlflow.yaml"
+        raise InputError(problem, location=uri, remedy=remedy)
     return str(experiment.experiment_id)
 
 
