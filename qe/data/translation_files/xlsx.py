@@ -211,9 +211,8 @@ def write_book(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
         limits = f"a sheet holds {MAX_ROWS:,} rows and texts of {MAX_TEXT:,} characters"
         raise InputError(limits, location=path, remedy="write a table, such as scores.tsv")
     book = Workbook()
-    for number, values in enumerate(
-        [list(rows[0] if rows else ()), *(row.values() for row in rows)], start=1
-    ):
+    table = [list(rows[0] if rows else ()), *(list(row.values()) for row in rows)]
+    for number, values in enumerate(table, start=1):
         for column, value in enumerate(values, start=1):
             _write(book.active, number, column, value)
     book.active.freeze_panes, book.active.auto_filter.ref = "A2", book.active.dimensions
