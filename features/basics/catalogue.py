@@ -139,8 +139,7 @@ class Catalogue(Generic[T]):
         neighbours = [place for place in self._locations.values() if place.module == own.module]
         several = len(neighbours) > 1 or _registers(self._statement(name), name)
         text = self.documentation(name) if several else ast.get_docstring(self._tree(name)) or ""
-        paragraph = " ".join(text.partition("\n\n")[0].split())
-        return paragraph.partition(". ")[0].removesuffix(".")
+        return " ".join(text.partition("\n\n")[0].split()).partition(". ")[0].removesuffix(".")
 
     @property
     def classes(self) -> dict[str, str]:
@@ -199,8 +198,10 @@ class Catalogue(Generic[T]):
     def _loaded(self, name: str, entry: "EntryPoint") -> type[T]:
         try:
             kind = entry.load()
-        except (ImportError, AttributeError) as error:
+        except Exception as error:
             raise InputError(f"the {self.noun} '{name}' cannot be loaded: {error}") from error
+        if inspect.isabstract(kind):
+            raise InputError(f"the {self.noun} '{name}' lacks {', '.join(sorted(kind.__abstractmethods__))}")
         if not (inspect.isclass(kind) and issubclass(kind, self.base)):
             raise InputError(f"the {self.noun} '{name}' is no class made from {self.base.__name__}")
         return cast(type[T], kind)

@@ -108,8 +108,7 @@ def memory_left(root: Path = ROOT) -> int | None:
 
 def own_memory(root: Path = ROOT) -> int:
     """Bytes of memory that this process shares with no file; 0 if the system does not say."""
-    words = _lines(root / "proc/self/status").get("RssAnon", "0").split()
-    return 1024 * int(words[0])
+    return 1024 * int(_lines(root / "proc/self/status").get("RssAnon", "0").split()[0])
 
 
 def _groups(controller: str, root: Path) -> Iterator[Path]:

@@ -3,12 +3,13 @@
 import importlib
 import re
 import sys
+from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from features.basics.errors import unknown_name
+from features.basics.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
     from qe.cli.shared.application import Application
@@ -45,11 +46,12 @@ def groups() -> dict[str, list[str]]:
 
 
 def purpose(verb: str) -> str:
-    """What a verb is for, as the docstring of its module says, which is not imported."""
+    """What a verb is for, as the docstring of its module says, not imported; empty if it is silent."""
     if verb in _core_verbs():
         return _core_verbs()[verb][1]
-    spec = find_spec(_plugin_verbs()[verb])
-    return _purposes(Path(str(spec and spec.origin)))[verb]
+    with suppress(Exception):  # in a package of others
+        return _purposes(Path(str(getattr(find_spec(_plugin_verbs()[verb]), "origin", ""))))[verb]
+    return ""
 
 
 @cache
@@ -89,8 +91,13 @@ def application(verb: str) -> "Application":
         raise unknown_name("verb", verb, verbs())
     from qe.cli.shared.application import Application
 
-    module = vars(importlib.import_module(module_of(verb)))
-    found = next(module[name] for name in ("app", verb, f"{verb}_") if name in module)
+    try:
+        module = importlib.import_module(module_of(verb))
+        found = getattr(module, "app", None) or getattr(module, f"{verb}_", None) or getattr(module, verb)
+    except Exception as error:
+        if verb in _core_verbs():
+            raise
+        raise InputError(f"the verb '{verb}' cannot be loaded: {error}") from error
     return found if isinstance(found, Application) else Application(functions={verb: found})
 
 

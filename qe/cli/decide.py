@@ -102,8 +102,7 @@ def triage(
 
             save(risk_figure(control), plot)
         name = "triage" if "" in control.thresholds else "triage-groups"
-        code = 0 if control.complete else 1
-        return Result(name, control.to_json(), [control.summary()], code)
+        return Result(name, control.to_json(), [control.summary()], 0 if control.complete else 1)
     if gold is None or predictions is None or costs is None:
         needed = {"--gold": gold, "--predictions": predictions, "--costs (or --bad)": costs}
         missing = ", ".join(name for name, path in needed.items() if path is None)

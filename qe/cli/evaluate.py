@@ -297,5 +297,4 @@ def words(
         if not bins:
             raise InputError("no system gives probabilities", location="--reliability", remedy="leave it out")
         save(reliability_plot(bins), reliability)
-    parts = [*word_tables(reports), *word_notes(reports)]
-    return Result("evaluate-words", reports, parts, file=output)
+    return Result("evaluate-words", reports, [*word_tables(reports), *word_notes(reports)], file=output)

@@ -12,6 +12,7 @@ import pytest
 import qe
 from features.basics.errors import InputError
 from features.core.feature_set import EXTRACTORS, FeatureSet
+from qe.cli import _verbs
 from qe.learning.learner import LEARNERS
 from qe.statistics.metric import METRICS
 from tests.factories import Monkeypatch, refuses, segments
@@ -53,6 +54,13 @@ class Flat(Exclamations):
     def extract(self, segments):
         return np.array([[text.count("!")] for text in segments.target], float)
 
+class Unfinished(Extractor):
+    """A family without features."""
+
+def shout() -> None:
+    """Print a mark."""
+    print("!")
+
 NOT_ONE = 3
 '''
 ENTRIES = """[mtqe.learner]
@@ -64,12 +72,19 @@ twice = acme_qe:Twice
 exclamations = acme_qe:Exclamations
 flat = acme_qe:Flat
 lost = acme_qe:Lost
+unfinished = acme_qe:Unfinished
+broken = acme_broken:Broken
+[mtqe.verb]
+shout = acme_qe
+whisper = acme_qe
+mumble = acme_broken
 """
 
 
 def install(folder: Path, version: str) -> None:
     """The distribution acme-qe, as pip would leave it."""
     (folder / "acme_qe.py").write_text(MODULE)
+    (folder / "acme_broken.py").write_text("def (:")
     for old in folder.glob("acme_qe-*.dist-info/*"):
         old.unlink()
     for old in folder.glob("acme_qe-*.dist-info"):
@@ -147,6 +162,21 @@ def test_extractors_of_distributions_are_listed_and_described(site: Path, monkey
     described = command("features", "describe", "acme-qe:exclamations")
     assert described.code == 0 and "acme-qe.exclamations.exclamations" in described.out
     assert "did you mean 'acme-qe:exclamations'" in command("features", "describe", "acme-qe:exclamation").err
+
+
+def test_a_plugin_that_is_wrong_breaks_neither_the_help_nor_the_lists(
+    site: Path, monkeypatch: Monkeypatch
+) -> None:
+    monkeypatch.setattr(_verbs, "_plugin_verbs", _verbs._plugin_verbs.__wrapped__)
+    assert {_verbs.purpose(verb) for verb in _verbs.groups()["plugins"]} == {""}
+    assert command("shout").out == "!\n"
+    for verb, reason in (("whisper", "has no attribute 'whisper'"), ("mumble", "invalid syntax")):
+        outcome = command(verb)
+        assert outcome.code == 2 and f"the verb '{verb}' cannot be loaded: " in outcome.err
+        assert reason in outcome.err
+    listed = " ".join(command("features", "list").out.split())
+    assert "'acme-qe:unfinished' lacks extract, features" in listed
+    assert "'acme-qe:broken' cannot be loaded: invalid syntax" in listed
 
 
 def test_what_is_wrong_with_a_name_is_told(site: Path) -> None:
