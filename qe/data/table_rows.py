@@ -366,7 +366,7 @@ class FileInput(Input):
         if kind == "xlsx":
             return Sheet(self.path, layout.sheet or "", layout.header_row)
         if layout.languages is None:
-            raise InputError("the languages of source and target are not known", location=self.path)
+            raise InputError("is no table", location=self.path, remedy="make one of it by `qe score --keep`")
         languages = Languages(*layout.languages, layout.tags)
         if kind == "tmx":
             return tmx.read(self.path, languages)

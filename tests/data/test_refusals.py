@@ -282,6 +282,9 @@ FILES: dict[str, tuple[str, Content, Callable[[Path], Any], str]] = {
         "a.xlf", XLIFF.format(PART.format("a", "en", "es").replace("<target", '<target xml:lang="ca"')),
         units, "unit 1: .*'ca'",
     ),
+    "xliff: a verb that reads tables": (
+        "a.xlf", XLIFF, lambda path: FileInput(path, Layout()).file, "is no table; .*`qe score --keep`",
+    ),
     "xliff: locked": ("a.xlf", XLIFF, in_file(locked="all"), "--locked.*'all'"),
     "xliff: a source outside": ("a.xlf", IN_1.format("<source>a</source>"), units, "<source> .*outside"),
     "xliff: a target outside": (
