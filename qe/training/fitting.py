@@ -157,7 +157,8 @@ def robustness_of_run(
     if unseen:
         name = prepared.test if prepared.test in unseen else unseen[0]
         segments = prepared.dataset.split(name).segments
-    elif model.candidate.pairwise:  # the columns of a kernel are the rows that it was fitted on
+    # The columns of a kernel are the rows it was fitted on; resources of `texts` hold those of all folds.
+    elif model.candidate.pairwise or prepared.extraction.part_features is not None:
         return None
     else:
         name, (model, segments) = FOLD, _fold_model(prepared, model)

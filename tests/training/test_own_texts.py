@@ -185,6 +185,14 @@ def test_a_trained_model_looks_everything_up_in_all_texts(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
+def test_no_fold_is_perturbed_whose_texts_the_resources_hold(tmp_path: Path) -> None:
+    write(tmp_path / "rows.tsv")
+    evaluation = {"metric": "pearson", "robustness": True, "samples": 100}
+    plan = check(made(tmp_path, features=["lm"], evaluation=evaluation))
+    assert train(plan, tmp_path / "out", cache=tmp_path / "cache").report["robustness"] is None
+
+
+@pytest.mark.slow
 def test_rows_that_are_set_aside_to_calibrate_give_no_text(tmp_path: Path) -> None:
     write(tmp_path / "rows.tsv")
     experiment = made(tmp_path, features=["lm"], intervals={"method": "split", "share": 0.2})
