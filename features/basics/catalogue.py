@@ -130,14 +130,15 @@ class Catalogue(Generic[T]):
         return self._listed[1]
 
     def documentation(self, name: str) -> str:
-        """Docstring of the class of a name, read from its file without importing it; raises as `get` does."""
-        return inspect.cleandoc(ast.get_docstring(self._statement(name)) or "")
+        """Docstring of a class; ours are read from their files, not imported. Raises as `get` does."""
+        foreign = is_foreign(name) and inspect.getdoc(self.get(name))
+        return inspect.cleandoc(foreign or ast.get_docstring(self._statement(name)) or "")
 
     def purpose(self, name: str) -> str:
         """First sentence about a strategy, from its module, or its class if the module has several names."""
-        own = self._location(name)
-        neighbours = [place for place in self._locations.values() if place.module == own.module]
-        several = len(neighbours) > 1 or _registers(self._statement(name), name)
+        modules = [place.module for place in self._locations.values()]
+        several = is_foreign(name) or modules.count(self._location(name).module) > 1
+        several = several or _registers(self._statement(name), name)
         text = self.documentation(name) if several else ast.get_docstring(self._tree(name)) or ""
         return " ".join(text.partition("\n\n")[0].split()).partition(". ")[0].removesuffix(".")
 

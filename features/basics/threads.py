@@ -93,8 +93,7 @@ def cpu_quota(root: Path = ROOT) -> float | None:
 def memory_left(root: Path = ROOT) -> int | None:
     """Bytes that this process and its children may still take, caches included; None if unknown."""
     words = _lines(root / "proc/meminfo").get("MemAvailable", "").split()
-    available = 1024 * int(words[0]) if words else None
-    known = [available]
+    known = [1024 * int(words[0]) if words else None]
     for folder in _groups("memory", root):
         limit = _number(folder / "memory.max") or _number(folder / "memory.limit_in_bytes")
         used = _number(folder / "memory.current") or _number(folder / "memory.usage_in_bytes")

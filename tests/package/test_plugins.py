@@ -161,6 +161,7 @@ def test_extractors_of_distributions_are_listed_and_described(site: Path, monkey
     assert "the extractor 'acme-qe:lost' cannot be loaded" in " ".join(listed.split())
     described = command("features", "describe", "acme-qe:exclamations")
     assert described.code == 0 and "acme-qe.exclamations.exclamations" in described.out
+    assert "Huber's loss." in command("learners", "describe", "acme-qe:huber").out
     assert "did you mean 'acme-qe:exclamations'" in command("features", "describe", "acme-qe:exclamation").err
 
 
