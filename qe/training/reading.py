@@ -127,6 +127,9 @@ def rows_of(plan: Plan, dataset: Dataset, calibrating: bool) -> TrainingRows:
             if calibration.scores is None or not np.isfinite(calibration.scores).all():
                 problem = f"the split '{section.calibration}' lacks labels"
                 raise InputError(problem, location="intervals.calibration")
+        # Nested cross-validation begins after the search: here its folds are only checked.
+        for rest, _ in folds_of(training, experiment, k) if (k := experiment.split.outer) else ():
+            folds_of(training.take(rest), experiment, experiment.split.folds)
     return TrainingRows(labelled, training, corpus, calibration, tuple(notes))
 
 
@@ -139,8 +142,7 @@ def training_split(dataset: Dataset, experiment: Experiment) -> Split:
             remedy="`qe unsupervised` makes a model of translations without labels",
         )
     if not np.isfinite(split.scores).all():
-        row = int(np.flatnonzero(~np.isfinite(split.scores))[0])
-        raise InputError(f"segment '{split.segments.id[row]}' has no label")
+        raise InputError(f"segment '{split.segments.id[np.isfinite(split.scores).argmin()]}' has no label")
     return sampled(split, experiment.dataset.rows, experiment.split.seed)
 
 

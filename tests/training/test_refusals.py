@@ -220,6 +220,7 @@ def test_what_training_refuses(place: str, call: Call, tmp_path: Path) -> None:
 # Settings of the demo's experiment -> what of them is refused.
 DEMO = {
     "split.folds=500": "500 folds need",
+    "split={by: block, block: 60, outer: 5}": "5 folds need at least 5 blocks .*, but there are 4",
     "search.objective=maee": "metric 'maee'.*'mae'",
     "resources=null": "name a parallel corpus",
     "dataset.lable=x": "no key 'lable'|unknown key",
@@ -241,7 +242,7 @@ def test_what_is_refused_of_the_demo(
         train(check(plan), tmp_path / "out", cache=demo_run.output / "cache")
 
     refuses(DEMO[override], call)
-    assert not (tmp_path / "out" / "report.json").exists()
+    assert not any((tmp_path / "out" / name).exists() for name in ("report.json", "study.journal"))
 
 
 def test_what_cannot_be_ablated(demo_run: Any) -> None:
