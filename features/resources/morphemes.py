@@ -23,9 +23,9 @@ from features.text.annotation import Layer
 from features.text.corpus import ParallelCorpus, Side
 from features.text.tokens import Tokens
 
-TYPES = (
-    30_000  # most frequent words that are learned from: training time grows with them, not with the corpus
-)
+# Most frequent words that are learned from: training time grows with them, not with the corpus.
+TYPES = 30_000
+_LONGEST_WORD = 250  # letters of words that are learned from: time grows with their square
 _LONGEST = 30  # letters of the longest morpheme that a new word can have, as in Morfessor
 
 
@@ -115,9 +115,10 @@ def frequent_words(tokens: Tokens, limit: int) -> list[str]:
     lowered = tokens.lower()
     counts = np.bincount(lowered.ids, minlength=len(lowered.types))
     order = np.argsort(-counts, kind="stable").tolist()
-    words = [lowered.types[i] for i in order if any(letter.isalpha() for letter in lowered.types[i])]
+    types = (lowered.types[i] for i in order if len(lowered.types[i]) <= _LONGEST_WORD)
+    words = [word for word in types if any(letter.isalpha() for letter in word)]
     if not words:
-        raise InputError("morphemes are learned from words, but no token of the corpus has a letter")
+        raise InputError(f"morphemes need words, but the corpus has none of 1 to {_LONGEST_WORD} letters")
     return words[:limit]
 
 

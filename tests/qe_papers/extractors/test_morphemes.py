@@ -84,6 +84,7 @@ def test_what_is_learned(learned: Morphemes, corpus: ParallelCorpus) -> None:
 
 def test_words_learned_from() -> None:
     assert frequent_words(tokens("b A a 7", "c c a ..."), 2) == ["a", "c"]
+    assert frequent_words(tokens("b" * 251 + " A"), 2) == ["a"]  # a word of 20,000 letters took ten minutes
 
 
 def test_units_of_texts() -> None:
