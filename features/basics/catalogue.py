@@ -131,8 +131,9 @@ class Catalogue(Generic[T]):
 
     def documentation(self, name: str) -> str:
         """Docstring of a class; ours are read from their files, not imported. Raises as `get` does."""
-        foreign = is_foreign(name) and inspect.getdoc(self.get(name))
-        return inspect.cleandoc(foreign or ast.get_docstring(self._statement(name)) or "")
+        if is_foreign(name):
+            return inspect.getdoc(self.get(name)) or ""
+        return inspect.cleandoc(ast.get_docstring(self._statement(name)) or "")
 
     def purpose(self, name: str) -> str:
         """First sentence about a strategy, from its module, or its class if the module has several names."""
@@ -140,7 +141,8 @@ class Catalogue(Generic[T]):
         several = is_foreign(name) or modules.count(self._location(name).module) > 1
         several = several or _registers(self._statement(name), name)
         text = self.documentation(name) if several else ast.get_docstring(self._tree(name)) or ""
-        return " ".join(text.partition("\n\n")[0].split()).partition(". ")[0].removesuffix(".")
+        paragraph = " ".join(text.partition("\n\n")[0].split())
+        return paragraph.partition(". ")[0].removesuffix(".")
 
     @property
     def classes(self) -> dict[str, str]:

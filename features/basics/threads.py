@@ -93,7 +93,8 @@ def cpu_quota(root: Path = ROOT) -> float | None:
 def memory_left(root: Path = ROOT) -> int | None:
     """Bytes that this process and its children may still take, caches included; None if unknown."""
     words = _lines(root / "proc/meminfo").get("MemAvailable", "").split()
-    known = [1024 * int(words[0]) if words else None]
+    available = 1024 * int(words[0]) if words else None
+    known = [available]
     for folder in _groups("memory", root):
         limit = _number(folder / "memory.max") or _number(folder / "memory.limit_in_bytes")
         used = _number(folder / "memory.current") or _number(folder / "memory.usage_in_bytes")
@@ -107,7 +108,8 @@ def memory_left(root: Path = ROOT) -> int | None:
 
 def own_memory(root: Path = ROOT) -> int:
     """Bytes of memory that this process shares with no file; 0 if the system does not say."""
-    return 1024 * int(_lines(root / "proc/self/status").get("RssAnon", "0").split()[0])
+    words = _lines(root / "proc/self/status").get("RssAnon", "0").split()
+    return 1024 * int(words[0])
 
 
 def _groups(controller: str, root: Path) -> Iterator[Path]:

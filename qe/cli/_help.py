@@ -47,7 +47,8 @@ def line_width() -> int:
 
 
 def listed(panels: Mapping[str, Sequence[tuple[str, str]]], width: int) -> list[str]:
-    column = min(max([len(name) for rows in panels.values() for name, _ in rows], default=0), _NAMES)
+    names = [len(name) for rows in panels.values() for name, _ in rows]
+    column = min(max(names, default=0), _NAMES)
     indent = " " * (column + 4)
     lines = []
     for title, rows in panels.items():

@@ -50,7 +50,8 @@ def purpose(verb: str) -> str:
     if verb in _core_verbs():
         return _core_verbs()[verb][1]
     with suppress(Exception):  # in a package of others
-        return _purposes(Path(str(getattr(find_spec(_plugin_verbs()[verb]), "origin", ""))))[verb]
+        spec = find_spec(_plugin_verbs()[verb])
+        return _purposes(Path(str(spec and spec.origin)))[verb]
     return ""
 
 

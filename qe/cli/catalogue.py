@@ -184,7 +184,8 @@ def strategies_application(noun: str, module: str, example: str) -> Application:
     def list_() -> Result:
         from qe.getting_started.catalogue.strategies import listing, strategies
 
-        return Result("strategies", {f"{noun}s": strategies(catalogue())}, [listing(catalogue())])
+        content = {f"{noun}s": strategies(catalogue())}
+        return Result("strategies", content, [listing(catalogue())])
 
     def describe(name: str) -> Result:
         from qe.getting_started.catalogue.strategies import parameters_table, strategy

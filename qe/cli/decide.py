@@ -102,7 +102,8 @@ def triage(
 
             save(risk_figure(control), plot)
         name = "triage" if "" in control.thresholds else "triage-groups"
-        return Result(name, control.to_json(), [control.summary()], 0 if control.complete else 1)
+        code = 0 if control.complete else 1
+        return Result(name, control.to_json(), [control.summary()], code)
     if gold is None or predictions is None or costs is None:
         needed = {"--gold": gold, "--predictions": predictions, "--costs (or --bad)": costs}
         missing = ", ".join(name for name, path in needed.items() if path is None)

@@ -297,4 +297,5 @@ def words(
         if not bins:
             raise InputError("no system gives probabilities", location="--reliability", remedy="leave it out")
         save(reliability_plot(bins), reliability)
-    return Result("evaluate-words", reports, [*word_tables(reports), *word_notes(reports)], file=output)
+    parts = [*word_tables(reports), *word_notes(reports)]
+    return Result("evaluate-words", reports, parts, file=output)

@@ -255,7 +255,8 @@ def _delete(versions: "Sequence[Version]", dry_run: bool) -> Result:
         delete_versions(versions)
     action = "would be deleted" if dry_run else "deleted"
     shown = [f"{version.uri}: {action}" for version in versions] or ["no version to delete"]
-    return Result("models-delete", {"deleted": not dry_run, "versions": [v.uri for v in versions]}, shown)
+    content = {"deleted": not dry_run, "versions": [v.uri for v in versions]}
+    return Result("models-delete", content, shown)
 
 
 @models.command()

@@ -110,7 +110,8 @@ def train(
         return Result("", counts, lines, forms={"json": lambda: "\n".join([*lines, ""])})
     options = {"cache": settings.cache, "resume": resume, "overwrite": overwrite, "workers": workers}
     options["progress"] = progress
-    return _train(plans, [setting for setting, _ in runs], output, options, trial, promote, per_fold, json)
+    sweep_settings = [setting for setting, _ in runs]
+    return _train(plans, sweep_settings, output, options, trial, promote, per_fold, json)
 
 
 def _train(
@@ -188,7 +189,8 @@ def _check_result(plans: "Sequence[Plan]", as_yaml: bool) -> Result:
     needs = [(plan, needed(plan)) for plan in plans]
     content = [{**plan.to_json(), "needs": [vars(each) for each in all_of]} for plan, all_of in needs]
     blocks = ([str(plan), *(f"  needs     {each}" for each in all_of)] for plan, all_of in needs)
-    return Result("train-check", {"experiments": content}, [Verbatim("\n".join(block)) for block in blocks])
+    lines = [Verbatim("\n".join(block)) for block in blocks]
+    return Result("train-check", {"experiments": content}, lines)
 
 
 def ablate(

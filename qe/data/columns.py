@@ -170,7 +170,9 @@ def frame_texts(
 ) -> dict[str, list[str]]:
     """Columns of a table in memory as texts, by name; `headers` has the header of each name."""
     cells = cells_of(table, "the table")
-    columns = {key: Column.of_values(cells[h], Path("the table"), "row ") for key, h in headers.items()}
+    columns = {
+        name: Column.of_values(cells[header], Path("the table"), "row ") for name, header in headers.items()
+    }
     _refuse_unread(Reading(Path(), table_columns=table_columns or {}), columns)
     return {name: column.texts for name, column in columns.items()}
 

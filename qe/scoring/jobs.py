@@ -403,7 +403,8 @@ class _Job:
         return self.folder / f"{number:09d}.piece"
 
     def has(self, number: int) -> bool:
-        return self._path(number).is_file() and self._path(number).with_suffix(".json").is_file()
+        piece = self._path(number)
+        return piece.is_file() and piece.with_suffix(".json").is_file()
 
     def store(self, number: int, piece: _Piece) -> None:
         path = self._path(number)
