@@ -128,7 +128,8 @@ def rows_of(plan: Plan, dataset: Dataset, calibrating: bool) -> TrainingRows:
                 problem = f"the split '{section.calibration}' lacks labels"
                 raise InputError(problem, location="intervals.calibration")
         # Nested cross-validation begins after the search: here its folds are only checked.
-        for rest, _ in folds_of(training, experiment, k) if (k := experiment.split.outer) else ():
+        outer = experiment.split.outer
+        for rest, _ in () if outer is None else folds_of(training, experiment, outer):
             folds_of(training.take(rest), experiment, experiment.split.folds)
     return TrainingRows(labelled, training, corpus, calibration, tuple(notes))
 
@@ -142,7 +143,8 @@ def training_split(dataset: Dataset, experiment: Experiment) -> Split:
             remedy="`qe unsupervised` makes a model of translations without labels",
         )
     if not np.isfinite(split.scores).all():
-        raise InputError(f"segment '{split.segments.id[np.isfinite(split.scores).argmin()]}' has no label")
+        row = int(np.flatnonzero(~np.isfinite(split.scores))[0])
+        raise InputError(f"segment '{split.segments.id[row]}' has no label")
     return sampled(split, experiment.dataset.rows, experiment.split.seed)
 
 

@@ -373,7 +373,8 @@ def nested_predictions(prepared: Prepared, progress: Progress = silent) -> Float
         return None
     predictions = np.full(len(training), np.nan)
     outer = folds_of(training, experiment, experiment.split.outer)
-    for done, ((train_rows, held_out), table) in enumerate(zip(outer, prepared.folds_of(outer), strict=True)):
+    tables = prepared.folds_of(outer)
+    for done, ((train_rows, held_out), table) in enumerate(zip(outer, tables, strict=True)):
         progress("nested cross-validation", done, len(outer))
         fitting = training.take(train_rows)
         inner = [
