@@ -309,6 +309,8 @@ def _edges(values: FloatArray) -> tuple[float, ...]:
     if not len(defined):
         return ()
     deciles = np.quantile(defined, np.arange(1, _BINS) / _BINS, method="higher")
+    if deciles[0] == deciles[-1]:  # nearly all rows have one value: bins below it, at it and above it
+        return float(deciles[0]), float(np.nextafter(deciles[0], np.inf))
     return tuple(np.unique(deciles[deciles > defined.min()]).tolist())
 
 

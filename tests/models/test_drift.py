@@ -99,6 +99,20 @@ def test_undefined_values_are_a_bin_of_their_own(profile: Profile) -> None:
     assert counts.bins.sum(axis=1).tolist() == [200] * 6
 
 
+@pytest.mark.parametrize("value", [-1.0, 7.0])
+@pytest.mark.parametrize("rare", [3.0, -1.0, 7.0])
+def test_a_feature_of_one_value_in_training_may_not_have_another(value: float, rare: float) -> None:
+    """The rows have the value 3, but for one in twenty; then half of them have another."""
+    trained, new = features(400, 0), features(200, 4)
+    trained[:, 1], new[:, 1] = 3, np.where(np.arange(200) % 2, value, 3)
+    trained[::20, 1] = rare
+    made = Profile.make(batch(400, 0), trained, ["a", "b", "c"])
+    (warning,) = warnings(made, batch(200, 4), new)
+    assert warning.startswith("1 of 6 features are distributed differently (PSI): b (")
+    new[:, 1] = trained[:200, 1]
+    assert warnings(made, batch(200, 4), new) == ()
+
+
 def test_few_segments_get_no_verdict(profile: Profile) -> None:
     report = profile.report(profile.rows(batch(29, 5, GERMAN, GERMAN), features(29, 5)).counts())
     assert report.warnings == () and report.n == 29
