@@ -112,6 +112,8 @@ def evaluate(
 def _numbers(values: Any, subject: str) -> FloatArray:
     try:
         array = np.asarray(values, np.float64)
+        if np.asarray(values).dtype.kind in "mM":  # dates and durations, as nanoseconds
+            raise TypeError
     except (TypeError, ValueError):
         raise InputError(f"{subject} must be numbers, but got {quoted(values)}") from None
     if array.ndim != 1:

@@ -243,6 +243,7 @@ def permuted_sums(statistics: Any, samples: int, seed: int) -> Any:
 
 
 Groups = Sequence[Any] | NDArray[Any]
+_MISSING = ("None", "nan", "<NA>", "NaT")  # values of Python, NumPy and pandas that stand for no group
 
 
 def group_index(groups: Groups, segments: int) -> tuple[NDArray[np.int64], int]:
@@ -251,6 +252,10 @@ def group_index(groups: Groups, segments: int) -> tuple[NDArray[np.int64], int]:
         raise InputError(f"{segments} segments, but {len(groups)} groups")
     numbers: dict[Any, int] = {}
     index = np.fromiter((numbers.setdefault(g, len(numbers)) for g in groups), np.int64, segments)
+    for group, number in numbers.items():
+        if not isinstance(group, str) and str(group) in _MISSING:
+            row = int(np.argmax(index == number))
+            raise InputError(f"the group of row {row} is {group}", remedy="give each segment a group")
     return index, len(numbers)
 
 

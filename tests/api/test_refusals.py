@@ -20,6 +20,7 @@ CURVE, TRAIN = partial(qe.learning_curve, RIDGE), partial(qe.train, RIDGE)
 EVALUATE = partial(qe.evaluate, [1, 2, 3], {"a": [1, 2, 3]}, higher_is_better=True)
 COMPARE = partial(qe.compare, {"a": ["x", "y"]}, ["x", "y"])
 COLUMN: Any = pd.Series([1])
+DATES: Any = pd.Series(pd.to_datetime(["2026-11-29", "2026-11-30"]))
 TWICE = pd.DataFrame([[1, 2], [2, 2], [3, 2]], columns=["a", "a"])
 
 
@@ -40,6 +41,15 @@ TWICE = pd.DataFrame([[1, 2], [2, 2], [3, 2]], columns=["a", "a"])
         ("`draws` must be a whole number from 1, but got 0", partial(CURVE, range(5, 7), draws=0)),
         ("`workers` must be a whole number from 1, but got 0", partial(TRAIN, "out", workers=0)),
         ("unknown argument 'sampels'; .* did you mean 'samples'", partial(EVALUATE, sampels=99)),
+        ("the gold labels must be numbers", partial(qe.evaluate, DATES, {"a": [1, 2]})),
+        ("'a' must be numbers", partial(qe.evaluate, [1, 2], {"a": DATES})),
+        *(
+            (
+                f"the group of row 1 is {missing}",
+                partial(EVALUATE, groups=pd.Series(["a", missing, "b"], dtype=object)),
+            )
+            for missing in (None, np.nan, pd.NA, pd.NaT)
+        ),
         (
             "`samples` must be a whole number or None from 0 to 1000000, but got '99'",
             partial(EVALUATE, samples="99"),
