@@ -103,6 +103,7 @@ COMMANDS: list[tuple[str, str, dict[str, Any]]] = [
     (ONE + "--baseline nobody", "baseline 'nobody'", {}),
     (ONE + "--scale-high 2", "off the declared scale", {}),
     (ONE + "--official --baseline svr", "--official only scores", {}),
+    (ONE + "--group judge=judges.txt", "judges.txt, line 60: names no group", {}),
     (WORDS, "no probabilities `source_bad`", {"source_bad": None}),
     (WORDS, "`source_tags` must be OK or BAD", {"source_tags": ["GOOD"]}),
     (WORDS, "model.jsonl:2: no probabilities `bad`", {"bad": [1.5]}),
@@ -124,6 +125,7 @@ def test_what_commands_refuse(
     monkeypatch.chdir(tmp_path)
     scores = "".join(f"{1 + i % 40 / 10}\n" for i in range(60))
     texts = {"gold.txt": scores, "svr.txt": scores, "short.txt": "3.0\n", "words.txt": "good\n" * 60}
+    texts["judges.txt"] = "ann\n" * 59 + "\n"
     tags = {"gold.tags": "OK BAD OK OK OK\nBAD OK OK\n", "b.probs": "0.1 0.9 0.2 0.1 0.3\n0.6 0.2 0.1\n"}
     for name, text in (texts | tags).items():
         Path(name).write_text(text)

@@ -118,7 +118,12 @@ def groups(arguments: list[str] | None) -> dict[str, list[str]] | None:
     from features.storage.files import read_lines
 
     files = named_files(arguments or (), "--group", lambda path: "group")
-    return {name: list(read_lines(path)) for name, path in files.items()} or None
+    units = {name: list(read_lines(path)) for name, path in files.items()}
+    for name, lines in units.items():
+        if "" in lines:
+            location = f"{files[name]}, line {lines.index('') + 1}"
+            raise InputError("names no group", location=location, remedy="give each segment a group")
+    return units or None
 
 
 def chosen_routes(model: str | None, models: Path | None) -> "Sequence[Route]":
