@@ -118,7 +118,8 @@ def frequent_words(tokens: Tokens, limit: int) -> list[str]:
     types = (lowered.types[i] for i in order if len(lowered.types[i]) <= _LONGEST_WORD)
     words = [word for word in types if any(letter.isalpha() for letter in word)]
     if not words:
-        raise InputError(f"morphemes need words, but the corpus has none of 1 to {_LONGEST_WORD} letters")
+        problem = f"no token of at most {_LONGEST_WORD} characters has a letter"
+        raise InputError(f"morphemes are learned from words, but {problem}")
     return words[:limit]
 
 

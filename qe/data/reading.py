@@ -259,13 +259,20 @@ def with_points(texts: list[str], decimal: str | None) -> list[str]:
     ]
 
 
+# Remedies of numbers that are missing: of an empty cell, and of NaN.
+OF_MISSING = (
+    "give every segment one, or leave out its file or column",
+    "leave out the segments that have none",
+)
+
+
 def number_problem(text: str, low: float | None, high: float | None) -> tuple[str, str] | None:
     """(what is wrong with a number on the range, the remedy), or None."""
     cell = text.strip()
     if not cell:
-        return "is missing", "give every segment one, or leave out its file or column"
+        return "is missing", OF_MISSING[0]
     if cell.lower() in ("nan", "na", "n/a", "null", "none"):
-        return f"is not a number ('{cell}')", "leave out the segments that have none"
+        return f"is not a number ('{cell}')", OF_MISSING[1]
     if not _NUMBER.fullmatch(cell):
         comma = "," in cell and _NUMBER.fullmatch(cell.replace(",", "."))
         return f"is not a number ('{cell[:40]}')", "use a decimal point" if comma else ""

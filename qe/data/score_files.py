@@ -14,7 +14,7 @@ from features.basics.errors import InputError
 from features.basics.numerals import is_real, natural, real
 from features.storage.files import atomic_file, read_lines
 from qe.data.headers import Pair, classes_of, known_headers, no_column, numbers_of
-from qe.data.reading import Reading, read_table
+from qe.data.reading import OF_MISSING, Reading, read_table
 from qe.data.split import LabelScale
 from qe.data.table_rows import is_table
 from qe.display.summary import Printable
@@ -269,7 +269,7 @@ def read_predictions(path: Path, column: str | None = None, *, ranks_suffice: bo
     try:
         return read_scores(path, column, ranks_suffice=ranks_suffice)
     except InputError as error:
-        if "label" not in error.remedy:
+        if error.remedy not in OF_MISSING:
             raise
         remedy = "predict every segment, or leave it out here and among the gold labels"
         raise InputError(error.problem, location=error.location, remedy=remedy) from None
