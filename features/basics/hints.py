@@ -272,7 +272,8 @@ def check_values(location: str, hints: Mapping[str, Any], values: Mapping[str, A
 @functools.cache
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     hints: dict[str, Any] = {}
-    function = vars(function).get("__init__", function)  # of a class
+    if inspect.isclass(function):
+        function = vars(function).get("__init__", function)
     for name, annotation in inspect.get_annotations(function).items():
         alone = SimpleNamespace(__annotations__={name: annotation})
         with suppress(NameError):
