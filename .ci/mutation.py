@@ -29,15 +29,16 @@ from types import ModuleType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-_METRICS = "tests/statistics/metrics tests/statistics/test_bootstrap.py qe/statistics/metrics"
+_REFUSALS = "tests/statistics/test_refusals.py"
+_METRICS = f"tests/statistics/metrics tests/statistics/test_bootstrap.py {_REFUSALS} qe/statistics/metrics"
 _INTERVALS = (
     "tests/statistics/test_bootstrap.py tests/statistics/test_comparisons.py tests/statistics/test_many.py"
 )
-_RESAMPLING = f"{_INTERVALS} tests/statistics/test_randomization.py"
+_RESAMPLING = f"{_INTERVALS} tests/statistics/test_randomization.py {_REFUSALS}"
 # Name -> file -> the tests that ought to notice.
 TARGETS = {
     "statistics": {
-        "qe/statistics/bayesian.py": "tests/statistics/test_bayesian.py",
+        "qe/statistics/bayesian.py": f"tests/statistics/test_bayesian.py {_REFUSALS}",
         "qe/statistics/family.py": "tests/statistics/test_family.py tests/statistics/test_many.py",
         "qe/statistics/intervals.py": _INTERVALS,
         "qe/statistics/resampling.py": _RESAMPLING,
@@ -45,7 +46,7 @@ TARGETS = {
     },
     "metrics": {f"qe/statistics/metrics/{name}.py": _METRICS for name in ("classes", "errors", "ranking")},
     "ter": {"features/edits/ter.py": "tests/features/edits/test_ter.py"},
-    "folds": {"qe/data/folds.py": "tests/data/test_folds.py"},
+    "folds": {"qe/data/folds.py": "tests/data/test_folds.py tests/data/test_refusals.py"},
 }
 _COMPARISONS = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
