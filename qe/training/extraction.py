@@ -240,10 +240,14 @@ class Extraction:
 
     def _parts(self, fitting: Split) -> list[tuple[Rows, Rows]]:
         """`cross_fit` folds, or one per group if the fold has fewer; of random rows if it has one group."""
-        n, groups = len(fitting), groups_of(fitting.segments, self.fold_by)
-        units = len({*(groups or range(n))}) if self.fold_by in GROUPED else n
-        units = -(-n // self.block) if self.fold_by == "block" else units
-        by, units = (self.fold_by, units) if units > 1 else ("random", n)
+        n, by, groups = len(fitting), self.fold_by, groups_of(fitting.segments, self.fold_by)
+        units = n
+        if by in GROUPED and groups is not None:
+            units = len(set(groups))
+        elif by == "block":
+            units = -(-n // self.block)
+        if units < 2:
+            by, units = "random", n
         folds = min(self.cross_fit, units)
         return make_folds(n, folds, seed=self.seed, scheme=by, block=self.block, documents=groups)
 

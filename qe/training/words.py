@@ -142,10 +142,10 @@ def _fitting(prepared: Prepared, fold: int | None) -> tuple[IntArray, Split]:
 def _learned(
     prepared: Prepared, kind: Kind, i: int, gold: Sequence[BoolArray], fold: int | None
 ) -> PlaceTags | None:
-    extraction, (places, fitting) = prepared.extraction, _fitting(prepared, fold)
+    extraction, (own, fitting) = prepared.extraction, _fitting(prepared, fold)
     if any(each.section.joint for each in prepared.auxiliaries):  # folds share no fits
-        values = extraction.training_places(i, fitting, ())[kind][: len(places)]
-        gold = [gold[place] for place in places]
+        values = extraction.training_places(i, fitting, ())[kind][: len(own)]
+        gold = [gold[row] for row in own]
     else:
         values = extraction.training_places(i, prepared.training, prepared.first_folds, fold)[kind]
     rows = [(tags, bad) for tags, bad in zip(gold, values, strict=True) if bad is not None]

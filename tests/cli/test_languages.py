@@ -51,7 +51,7 @@ def files(language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     (tmp_path / "data.tsv").write_text("\n".join([header, *rows]) + "\n", "utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
-    # No chart has a word of the texts, and drawing takes a third of the time.
+    # No chart has a word of the texts, and drawing takes half of the time.
     monkeypatch.setattr("qe.training.reporting._write_plots", lambda *_: None)
 
 

@@ -165,7 +165,7 @@ def test_what_is_kept_beside_columns_is_what_fits_would_say(folds: int, tmp_path
 
 @pytest.mark.slow
 def test_words_are_judged_by_what_is_fitted_on_the_datasets_together() -> None:
-    """As those of the model are, with `together`."""
+    """Families of the model are fitted on both datasets, too (`together: true`)."""
     training, other = split("train", ROWS, 0), split("other", 40, 5)
     ready = prepared(training, 6, None)
     section = SimpleNamespace(joint=True, scaling="none")
